@@ -204,6 +204,35 @@ T_CASE(patches_say_their_kind_and_parameters)
 	   "\"listStorageV1CSINode\"");
 }
 
+/* One line an operation: method, action, path, id. */
+T_CASE(all_operations)
+{
+	static char text[65536];
+	struct pl_json json;
+	size_t len = 0;
+
+	make();
+	json = parsed(openapi_v2(made));
+	PL_JSON_EACH (path, at(json, "paths"))
+		PL_JSON_EACH (operation, path) {
+			const char *action, *id;
+
+			if (pl_json_type(operation) != PL_JSON_OBJECT)
+				continue;
+			T_OK(pl_json_string(operation, "x-kubernetes-action",
+			                    PL_JSON_REQUIRED, &action, NULL),
+			     NULL);
+			T_OK(pl_json_string(operation, "operationId", PL_JSON_REQUIRED,
+			                    &id, NULL),
+			     NULL);
+			len += (size_t)snprintf(text + len, sizeof text - len,
+			                        "%s %s %s %s\n", pl_json_key(operation),
+			                        action, pl_json_key(path), id);
+			T_TRUE(len < sizeof text);
+		}
+	t_golden("api/openapi_operations.txt", text);
+}
+
 /* Ids are names of functions in clients that are made from the document. */
 T_CASE(ids_of_operations_differ)
 {

@@ -97,7 +97,7 @@ static void check_name(const struct schema_object *object, struct schema_report 
 			name.len--;
 	if (strcmp(plural, "services") == 0)
 		check_1035(report, place, name, shown);
-	else if (strcmp(plural, "namespaces") == 0)
+	else if (strcmp(plural, "namespaces") == 0 || strcmp(plural, "statefulsets") == 0)
 		add_text_faults(report, place, shown, text_label(name));
 	else
 		add_text_faults(report, place, shown, text_subdomain(name));
@@ -246,6 +246,10 @@ static void check_names(const struct schema_object *object,
 
 	if (prefix.len > 0)
 		check_name(object, report, &prefix_place, prefix, true);
+	/* The names of jobs are longer by 11, and are labels. */
+	if (name.len > 52 && strcmp(object->resource->plural, "cronjobs") == 0)
+		schema_report_text(report, &name_place, SCHEMA_INVALID_FAULT, name,
+		                   "must be no more than 52 characters");
 	if (name.len > 0)
 		check_name(object, report, &name_place, name, false);
 	else

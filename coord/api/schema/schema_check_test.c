@@ -192,6 +192,20 @@ T_CASE(of_members_that_come_twice_the_last_one_counts)
 		"strict decoding error: duplicate field \"a.b\", duplicate field \"a\"");
 }
 
+T_CASE(objects_may_have_the_same_names)
+{
+	static const char object[] =
+		"{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":{\"a\":5,\"b\":6},"
+		"\"f\":7,\"g\":8,\"h\":[{\"a\":9,\"c\":0}]}";
+	static char text[1 << 18];
+	size_t len = 0;
+
+	for (int i = 0; i < 2500; i++)
+		len += (size_t)sprintf(text + len, "%s%s", i == 0 ? "[" : ",", object);
+	sprintf(text + len, "]");
+	without_duplicates(text, text, "");
+}
+
 T_CASE(text_that_is_no_json_is_left_to_the_reader)
 {
 	static const char *const bad[] = {"",
@@ -307,6 +321,26 @@ T_CASE(metadata_is_checked_in_the_words_of_kubernetes)
 	        "be non-empty");
 }
 
+T_CASE(some_names_are_shorter)
+{
+	checked("batch/v1", "CronJob",
+	        "{'metadata':{'name':'a23456789-123456789-123456789-123456789-123456789-123',"
+	        "'namespace':'b'},'spec':{'schedule':'x','jobTemplate':{'spec':{'template':{'spec':"
+	        "{'containers':[{'name':'c','image':'i'}]}}}}}}",
+	        "metadata.name: FieldValueInvalid: Invalid value: "
+	        "\"a23456789-123456789-123456789-123456789-123456789-123\": must be no more than "
+	        "52 characters");
+	checked("apps/v1", "StatefulSet",
+	        "{'metadata':{'name':'a.b','namespace':'b'},'spec':{'selector':{},'template':"
+	        "{'spec':{'containers':[{'name':'c','image':'i'}]}}}}",
+	        "metadata.name: FieldValueInvalid: Invalid value: \"a.b\": must not contain dots");
+	checked("v1", "Service", "{'metadata':{'name':'1a','namespace':'b'}}",
+	        "metadata.name: FieldValueInvalid: Invalid value: \"1a\": a DNS-1035 label must "
+	        "consist of lower case alphanumeric characters or '-', start with an alphabetic "
+	        "character, and end with an alphanumeric character (e.g. 'my-name',  or "
+	        "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
+}
+
 /* -- updates ---------------------------------------------------------------------------- */
 
 static void updated(const char *api_version, const char *kind, const char *before,
@@ -415,6 +449,12 @@ T_CASE(claims_volumes_and_jobs)
 	        "spec.template: FieldValueInvalid: Invalid value: {\"spec\":{}}: field is "
 	        "immutable\n"
 	        "spec.completions: FieldValueInvalid: Invalid value: 2: field is immutable");
+	updated("batch/v1", "CronJob",
+	        "{'spec':{'jobTemplate':{'spec':{'managedBy':'a'}}}}",
+	        "{'spec':{'jobTemplate':{'spec':{'managedBy':'b'}}}}", "");
+	updated("batch/v1", "Job", "{'spec':{'managedBy':'a'}}",
+	        "{'spec':{'managedBy':'b'}}",
+	        "spec.managedBy: FieldValueInvalid: Invalid value: \"b\": field is immutable");
 	updated("batch/v1", "Job", "{'spec':{'template':{},'suspend':true}}",
 	        "{'spec':{'template':{'spec':{}},'suspend':true}}", "");
 	updated("v1", "Node", "{'spec':{'providerID':'a'}}",

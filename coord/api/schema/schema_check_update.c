@@ -41,14 +41,13 @@ static const char *refusal_of(const struct schema_type *type, const char *name)
 	return NULL;
 }
 
-/* Templates and elements of lists have no identity that could be kept: only the object's
- * own members are compared. Metadata has its own check. */
+/* The template of a job and elements of lists have no identity that could be kept: only
+ * the object's own members are compared. Metadata has its own check. */
 static bool has_fixed_members(const struct schema_field *field)
 {
 	return field->kind == SCHEMA_OBJECT && field->shape == SCHEMA_ONE &&
 	       (field->flags & SCHEMA_STATUS) == 0 &&
 	       field->type != &schema_meta_object_meta &&
-	       field->type != &schema_core_pod_template_spec &&
 	       field->type != &schema_batch_job_template_spec;
 }
 
