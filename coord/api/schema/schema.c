@@ -44,14 +44,30 @@ bool schema_field_atomic(const struct schema_field *field)
 	return field->list == SCHEMA_ATOMIC;
 }
 
+/* Comparing the first byte spares most calls of strcmp: objects are read by this. */
 const struct schema_field *schema_field_find(const struct schema_type *type,
                                              const char *name)
 {
 	for (const struct schema_field *field = type->fields; field->name != NULL;
 	     field++)
-		if (strcmp(field->name, name) == 0)
+		if (field->name[0] == name[0] && strcmp(field->name, name) == 0)
 			return field;
 	return NULL;
+}
+
+void schema_members(const struct schema_type *type, struct pl_json object,
+                    struct pl_json out[SCHEMA_FIELDS_MAX])
+{
+	const struct schema_field *field = type->fields;
+
+	for (; field->name != NULL; field++)
+		out[field - type->fields] = (struct pl_json){NULL, NULL};
+	PL_ASSERT(field - type->fields <= SCHEMA_FIELDS_MAX);
+	PL_JSON_EACH (item, object) {
+		field = schema_field_find(type, pl_json_key(item));
+		if (field != NULL)
+			out[field - type->fields] = item;
+	}
 }
 
 static bool is_text(struct pl_span span, const char *text)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/base/json.h"
 #include "store/base/span.h"
 
 enum schema_kind {
@@ -154,6 +155,11 @@ const struct schema_resource *schema_kind_find(struct pl_span api_version,
                                                struct pl_span kind);
 const struct schema_field *schema_field_find(const struct schema_type *type,
                                              const char *name);
+/* The members of an object by the number of their fields in the type, absent where there is
+ * none: one search a member, for code that looks at every field. */
+enum { SCHEMA_FIELDS_MAX = 64 };
+void schema_members(const struct schema_type *type, struct pl_json object,
+                    struct pl_json out[SCHEMA_FIELDS_MAX]);
 const struct schema_field *schema_field_find_span(const struct schema_type *type,
                                                   struct pl_span name);
 /* "v1", "apps/v1". */

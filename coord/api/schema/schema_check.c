@@ -92,6 +92,8 @@ static void check_present(const struct schema_field *field, struct pl_json value
 	struct schema_place element = {.up = &place,
 	                               .in_map = field->shape == SCHEMA_MAP};
 
+	if (field->kind != SCHEMA_OBJECT && field->choices == NULL)
+		return;
 	if (field->shape == SCHEMA_ONE) {
 		check_value(field, value, &place, report);
 		return;
@@ -108,19 +110,18 @@ static void check_present(const struct schema_field *field, struct pl_json value
 static void check_object(struct pl_json object, const struct schema_type *type,
                          const struct schema_place *place, struct schema_report *report)
 {
+	struct pl_json member[SCHEMA_FIELDS_MAX];
+
+	schema_members(type, object, member);
 	for (const struct schema_field *field = type->fields; field->name != NULL;
 	     field++) {
-		struct schema_place member = {.up = place, .name = field->name};
-		struct pl_json value;
+		struct schema_place at = {.up = place, .name = field->name};
+		struct pl_json value = member[field - type->fields];
 
 		if ((field->flags & SCHEMA_STATUS) != 0)
 			continue;
-		if (field->kind != SCHEMA_OBJECT && field->choices == NULL &&
-		    !must_be_there(field))
-			continue;
-		value = pl_json_member(object, field->name);
 		if (must_be_there(field) && is_empty(value) && !is_always_there(field))
-			schema_report_add(report, &member, SCHEMA_REQUIRED_FAULT, value,
+			schema_report_add(report, &at, SCHEMA_REQUIRED_FAULT, value,
 			                  NULL);
 		else if (value.node != NULL || is_always_there(field))
 			check_present(field, value, place, report);

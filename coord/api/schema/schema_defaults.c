@@ -62,18 +62,18 @@ static void fill_values(struct filler *filler, struct cJSON *node,
 		fill_object(filler, json_tree_node(filler->tree, item), field->type);
 }
 
-static void fill_field(struct filler *filler, struct cJSON *object,
+static void fill_field(struct filler *filler, struct cJSON *object, struct cJSON *node,
                        const struct schema_field *field)
 {
-	struct cJSON *node;
+	struct cJSON *value;
 
-	if (field->normal == NULL && field->kind != SCHEMA_OBJECT)
-		return;
-	node = json_get(object, field->name);
 	if (field->normal != NULL && is_absent(filler, node, field)) {
-		node = make_default(filler->tree->arena, field->normal);
-		if (!json_set(filler->tree->arena, object, field->name, node))
+		value = make_default(filler->tree->arena, field->normal);
+		if (node == NULL
+		            ? !json_add(filler->tree->arena, object, field->name, value)
+		            : !json_set(filler->tree->arena, object, field->name, value))
 			filler->failed = true;
+		node = value;
 	}
 	if (node != NULL && field->kind == SCHEMA_OBJECT)
 		fill_values(filler, node, field);
@@ -82,10 +82,21 @@ static void fill_field(struct filler *filler, struct cJSON *object,
 static void fill_object(struct filler *filler, struct cJSON *object,
                         const struct schema_type *type)
 {
+	struct pl_json member[SCHEMA_FIELDS_MAX];
+
 	schema_defaults_before(filler, object, type);
+	schema_members(type, json_tree_value(filler->tree, object), member);
 	for (const struct schema_field *field = type->fields; field->name != NULL;
-	     field++)
-		fill_field(filler, object, field);
+	     field++) {
+		struct pl_json value = member[field - type->fields];
+
+		if (field->normal != NULL || value.node != NULL)
+			fill_field(filler, object,
+			           value.node == NULL
+			                   ? NULL
+			                   : json_tree_node(filler->tree, value),
+			           field);
+	}
 	schema_defaults_after(filler, object, type);
 }
 

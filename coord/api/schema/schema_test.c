@@ -51,7 +51,11 @@ T_CASE(types_have_names_words_and_fields)
 	const struct schema_type *const *types = schema_types(&count);
 
 	for (size_t i = 0; i < count; i++) {
-		T_TRUE(types[i]->fields[0].name != NULL);
+		size_t fields = 0;
+
+		EACH_FIELD(field, types[i])
+		fields++;
+		T_TRUE(fields > 0 && fields <= SCHEMA_FIELDS_MAX);
 		T_TRUE(types[i]->doc != NULL && types[i]->doc[0] != '\0');
 		T_TRUE(strncmp(types[i]->name, "io.", 3) == 0);
 		T_TRUE(schema_type_named(types[i]->name) == types[i]);
@@ -257,6 +261,23 @@ T_CASE(resources_differ)
 		             (row[i].verbs & SCHEMA_CREATE) != 0 &&
 		             strcmp(row[i].plural, "plans") != 0);
 	}
+}
+
+T_CASE(members_stand_by_the_number_of_their_fields)
+{
+	struct pl_json json, member[SCHEMA_FIELDS_MAX];
+	struct pl_arena arena;
+
+	pl_arena_init(&arena, 0, 0);
+	T_OK(pl_json_parse(&arena,
+	                   PL_SPAN_LIT("{\"x\":1,\"name\":\"n\",\"emptyDir\":{}}"), NULL,
+	                   &json, NULL),
+	     NULL);
+	schema_members(&schema_core_volume, json, member);
+	EACH_FIELD(field, &schema_core_volume)
+	T_TRUE(member[field - schema_core_volume.fields].node ==
+	       pl_json_member(json, field->name).node);
+	pl_arena_done(&arena);
 }
 
 T_CASE(facts_of_some_fields)
