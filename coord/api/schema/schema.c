@@ -17,7 +17,8 @@ static const struct {
 } other_kinds[] = {
 	{"autoscaling/v1", "Scale", &schema_autoscaling_scale},
 	{"policy/v1", "Eviction", &schema_policy_eviction},
-	{NULL, "DeleteOptions", &schema_meta_delete_options}, /* of every group */
+	{"policy/v1beta1", "Eviction", &schema_policy_eviction}, /* of older kubectls */
+	{NULL, "DeleteOptions", &schema_meta_delete_options},    /* of every group */
 	{"v1", "Status", &schema_meta_status},
 };
 

@@ -15,7 +15,7 @@ struct object_decoder {
 };
 
 /* A value that is looked at, and the array or object that has it. */
-struct slot {
+struct decode_slot {
 	struct cJSON *parent;
 	struct pl_json value;
 	const struct schema_place *place;
@@ -142,7 +142,7 @@ static void wrong_type(const struct object_decoder *d, const struct schema_place
 		                         of));
 }
 
-static void wrong_value(const struct object_decoder *d, const struct slot *slot,
+static void wrong_value(const struct object_decoder *d, const struct decode_slot *slot,
                         const struct schema_field *field)
 {
 	wrong_type(d, slot->place, go_value(slot->value),
@@ -151,7 +151,7 @@ static void wrong_value(const struct object_decoder *d, const struct slot *slot,
 
 /* -- values -------------------------------------------------------------------------- */
 
-static void put(const struct object_decoder *d, const struct slot *slot,
+static void put(const struct object_decoder *d, const struct decode_slot *slot,
                 struct cJSON *node)
 {
 	if (node == NULL)
@@ -165,7 +165,7 @@ static bool is_whole(double number, double low, double high)
 	return number == floor(number) && number >= low && number <= high;
 }
 
-static void decode_int(const struct object_decoder *d, const struct slot *slot,
+static void decode_int(const struct object_decoder *d, const struct decode_slot *slot,
                        const struct schema_field *field)
 {
 	double number, low = -whole_max, high = whole_max;
@@ -182,7 +182,7 @@ static void decode_int(const struct object_decoder *d, const struct slot *slot,
 		           go_kind(field));
 }
 
-static void decode_scalar(const struct object_decoder *d, const struct slot *slot,
+static void decode_scalar(const struct object_decoder *d, const struct decode_slot *slot,
                           const struct schema_field *field, enum pl_json_type want)
 {
 	if (pl_json_type(slot->value) != want)
@@ -196,7 +196,8 @@ static const char *quantity_fault(enum pl_code code)
 	                          "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 }
 
-static void decode_quantity(const struct object_decoder *d, const struct slot *slot)
+static void decode_quantity(const struct object_decoder *d,
+                            const struct decode_slot *slot)
 {
 	char number[PL_QUANTITY_TEXT_SIZE], printed[PL_QUANTITY_TEXT_SIZE];
 	struct pl_quantity quantity;
@@ -219,7 +220,8 @@ static void decode_quantity(const struct object_decoder *d, const struct slot *s
 		put(d, slot, json_new_str(d->tree->arena, printed));
 }
 
-static void decode_int_or_string(const struct object_decoder *d, const struct slot *slot)
+static void decode_int_or_string(const struct object_decoder *d,
+                                 const struct decode_slot *slot)
 {
 	double number;
 
@@ -252,7 +254,7 @@ static const char *time_fault(const struct object_decoder *d, const char *text,
 		quoted, micro ? ".000000" : "", quoted);
 }
 
-static void decode_time(const struct object_decoder *d, const struct slot *slot,
+static void decode_time(const struct object_decoder *d, const struct decode_slot *slot,
                         bool micro)
 {
 	char printed[SCHEMA_TIME_SIZE];
@@ -281,7 +283,7 @@ static bool is_base64(const char *text, size_t *at)
 	return text[len + ends] == '\0' && ends <= 2 && (len + ends) % 4 == 0;
 }
 
-static void decode_bytes(const struct object_decoder *d, const struct slot *slot,
+static void decode_bytes(const struct object_decoder *d, const struct decode_slot *slot,
                          const struct schema_field *field)
 {
 	const char *text;
@@ -294,10 +296,10 @@ static void decode_bytes(const struct object_decoder *d, const struct slot *slot
 		                         "illegal base64 data at input byte %zu", at));
 }
 
-static void decode_object(struct object_decoder *d, const struct slot *slot,
+static void decode_object(struct object_decoder *d, const struct decode_slot *slot,
                           const struct schema_type *type);
 
-static void decode_value(struct object_decoder *d, const struct slot *slot,
+static void decode_value(struct object_decoder *d, const struct decode_slot *slot,
                          const struct schema_field *field)
 {
 	switch ((enum schema_kind)field->kind) {
@@ -348,7 +350,7 @@ static struct cJSON *empty_of(const struct object_decoder *d,
 	return NULL;
 }
 
-static void decode_element(struct object_decoder *d, struct slot *slot,
+static void decode_element(struct object_decoder *d, struct decode_slot *slot,
                            const struct schema_field *field)
 {
 	struct cJSON *empty;
@@ -366,7 +368,7 @@ static void decode_element(struct object_decoder *d, struct slot *slot,
 		put(d, slot, empty);
 }
 
-static void decode_list(struct object_decoder *d, const struct slot *slot,
+static void decode_list(struct object_decoder *d, const struct decode_slot *slot,
                         const struct schema_field *field)
 {
 	struct schema_place place = {.up = slot->place};
@@ -379,8 +381,8 @@ static void decode_list(struct object_decoder *d, const struct slot *slot,
 	}
 	for (struct pl_json item = pl_json_first(slot->value); item.node != NULL;
 	     item = next) {
-		struct slot element = {json_tree_node(d->tree, slot->value), item,
-		                       &place};
+		struct decode_slot element = {json_tree_node(d->tree, slot->value), item,
+		                              &place};
 
 		next = pl_json_next(item);
 		decode_element(d, &element, field);
@@ -388,7 +390,7 @@ static void decode_list(struct object_decoder *d, const struct slot *slot,
 	}
 }
 
-static void decode_map(struct object_decoder *d, const struct slot *slot,
+static void decode_map(struct object_decoder *d, const struct decode_slot *slot,
                        const struct schema_field *field)
 {
 	struct schema_place place = {.up = slot->place, .in_map = true};
@@ -401,8 +403,8 @@ static void decode_map(struct object_decoder *d, const struct slot *slot,
 	}
 	for (struct pl_json item = pl_json_first(slot->value); item.node != NULL;
 	     item = next) {
-		struct slot element = {json_tree_node(d->tree, slot->value), item,
-		                       &place};
+		struct decode_slot element = {json_tree_node(d->tree, slot->value), item,
+		                              &place};
 
 		next = pl_json_next(item);
 		place.name = pl_json_key(item);
@@ -410,7 +412,7 @@ static void decode_map(struct object_decoder *d, const struct slot *slot,
 	}
 }
 
-static void decode_field(struct object_decoder *d, const struct slot *slot,
+static void decode_field(struct object_decoder *d, const struct decode_slot *slot,
                          const struct schema_field *field)
 {
 	switch ((enum schema_shape)field->shape) {
@@ -426,7 +428,7 @@ static void decode_field(struct object_decoder *d, const struct slot *slot,
 	}
 }
 
-static void decode_member(struct object_decoder *d, const struct slot *slot,
+static void decode_member(struct object_decoder *d, const struct decode_slot *slot,
                           const struct schema_type *type)
 {
 	const struct schema_field *field =
@@ -440,7 +442,7 @@ static void decode_member(struct object_decoder *d, const struct slot *slot,
 		decode_field(d, slot, field);
 }
 
-static void decode_object(struct object_decoder *d, const struct slot *slot,
+static void decode_object(struct object_decoder *d, const struct decode_slot *slot,
                           const struct schema_type *type)
 {
 	struct cJSON *object = json_tree_node(d->tree, slot->value);
@@ -457,7 +459,7 @@ static void decode_object(struct object_decoder *d, const struct slot *slot,
 	     item = next) {
 		struct schema_place place = {.up = slot->place,
 		                             .name = pl_json_key(item)};
-		struct slot member = {object, item, &place};
+		struct decode_slot member = {object, item, &place};
 
 		next = pl_json_next(item);
 		decode_member(d, &member, type);
@@ -470,7 +472,7 @@ enum pl_code schema_decode(struct json_tree *tree, const struct schema_type *typ
 {
 	struct object_decoder decoder = {tree, report, type};
 	struct schema_place place = {.up = NULL};
-	struct slot slot = {NULL, json_tree_root(tree), &place};
+	struct decode_slot slot = {NULL, json_tree_root(tree), &place};
 
 	decode_object(&decoder, &slot, type);
 	if (report->code != PL_OK)

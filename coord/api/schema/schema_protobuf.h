@@ -5,7 +5,8 @@
  *
  * The message is decoded by the table's numbers into a tree as JSON would have given it.
  * Clients write every field that Go cannot leave out, so a zero means nothing unless the
- * table says that it counts.
+ * table says that it counts. schema_decode is still to follow: it makes quantities and
+ * times canonical.
  */
 #ifndef COORD_API_SCHEMA_SCHEMA_PROTOBUF_H
 #define COORD_API_SCHEMA_SCHEMA_PROTOBUF_H

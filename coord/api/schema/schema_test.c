@@ -236,6 +236,10 @@ T_CASE(resources_are_found_by_path_and_by_kind)
 	      "csinodes");
 	T_TRUE(schema_type_of_kind(PL_SPAN_LIT("policy/v1"), PL_SPAN_LIT("Eviction")) ==
 	       &schema_policy_eviction);
+	T_TRUE(schema_type_of_kind(PL_SPAN_LIT("policy/v1beta1"),
+	                           PL_SPAN_LIT("Eviction")) == &schema_policy_eviction);
+	T_TRUE(schema_type_of_kind(PL_SPAN_LIT("policy/v2"), PL_SPAN_LIT("Eviction")) ==
+	       NULL);
 }
 
 /* Each path and each kind stands for one resource; a resource's group comes once. */
