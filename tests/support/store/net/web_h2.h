@@ -14,7 +14,7 @@ struct web_h2_stream {
 	size_t len; /* of the answer's body */
 	bool closed;
 	uint32_t error;
-	char body[64]; /* its beginning */
+	char body[64]; /* the first bytes */
 };
 
 struct web_h2 {
