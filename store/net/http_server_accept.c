@@ -93,7 +93,7 @@ static void certificates_refresh(struct http_server *server)
 	bool stale = tls_server_refresh(server->tls, &err) != PL_OK;
 
 	if (stale && !server->tls_stale)
-		PL_LOG(PL_LOG_WARN, "http.certificates", pl_log_str("error", err.msg));
+		PL_LOG(PL_LOG_WARN, "http.certificates", pl_log_err("err", &err));
 	server->tls_stale = stale;
 }
 
