@@ -185,6 +185,7 @@ static bool is_known_subresource(const struct request *request)
 	return sub.len == 0 ||
 	       (pl_span_eq(sub, PL_SPAN_LIT("status")) &&
 	        (has & SCHEMA_SUB_STATUS) != 0) ||
+	       (pl_span_eq(sub, PL_SPAN_LIT("scale")) && (has & SCHEMA_SUB_SCALE) != 0) ||
 	       (pl_span_eq(sub, PL_SPAN_LIT("finalize")) &&
 	        (has & SCHEMA_SUB_FINALIZE) != 0);
 }
