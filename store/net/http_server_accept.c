@@ -144,7 +144,8 @@ static struct http_conn *conn_new(struct http_server *server)
 	pl_list_init(&conn->leaving);
 	pl_list_init(&conn->rooms);
 	pl_list_init(&conn->packing);
-	pl_buf_init(&conn->in, (size_t)server->limits.head_bytes + 4 * HTTP_INPUT_SIZE);
+	pl_buf_init(&conn->in,
+	            (size_t)server->limits.head_bytes + (size_t)4 * HTTP_INPUT_SIZE);
 	pl_list_add_tail(&server->conns, &conn->link);
 	server->counts.open_conns++;
 	server->handles++;

@@ -234,6 +234,8 @@ void http_stream_begin(struct http_exchange *exchange, int status,
 	if (!answers(exchange, HTTP_EXCHANGE_WAITING))
 		return;
 	exchange->state = HTTP_EXCHANGE_STREAMING;
+	if (!http_status_has_body(status))
+		exchange->is_head = true;
 	/* A client that has sent its end does not follow a stream. */
 	if (!head_send(exchange, &head) || exchange->conn->eof)
 		http_exchange_drop(exchange);

@@ -145,7 +145,8 @@ void http_exchange_hand(struct http_exchange *exchange)
 {
 	struct http_server *server = exchange->conn->server;
 
-	if (exchange->state != HTTP_EXCHANGE_RECEIVING)
+	if (exchange->state != HTTP_EXCHANGE_RECEIVING ||
+	    exchange->conn->state >= HTTP_CONN_FAILED)
 		return;
 	if (exchange->gunzip != NULL && !http_gunzip_is_whole(exchange->gunzip)) {
 		http_exchange_refuse(

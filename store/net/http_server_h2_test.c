@@ -66,8 +66,8 @@ T_CASE(streams_are_fed_side_by_side)
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < 2; i++)
 			http_stream_send(exchanges[i], blob);
-		while (web_h2_stream(h2, ids[0])->len < 5 * (round + 1) ||
-		       web_h2_stream(h2, ids[1])->len < 5 * (round + 1)) {
+		while (web_h2_stream(h2, ids[0])->len < (size_t)5 * (round + 1) ||
+		       web_h2_stream(h2, ids[1])->len < (size_t)5 * (round + 1)) {
 			web_turn(&rig);
 			web_h2_step(h2);
 		}

@@ -16,10 +16,11 @@ static int on_field(nghttp2_session *session, const nghttp2_frame *frame,
 {
 	(void)session;
 	(void)flags;
-	(void)value_len;
-	if (pl_span_eq(pl_span(name, name_len), PL_SPAN_LIT(":status")))
-		web_h2_stream(ctx, frame->hd.stream_id)->status =
-			atoi((const char *)value);
+	if (!pl_span_eq(pl_span(name, name_len), PL_SPAN_LIT(":status")))
+		return 0;
+	T_EQ(value_len, 3);
+	web_h2_stream(ctx, frame->hd.stream_id)->status =
+		(value[0] - '0') * 100 + (value[1] - '0') * 10 + value[2] - '0';
 	return 0;
 }
 
