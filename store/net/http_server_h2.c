@@ -17,6 +17,7 @@ enum {
 	CONN_WINDOW = 1024 * 1024,
 	FIELD_OVERHEAD = 32, /* a field's, as RFC 9113 counts */
 	ACKS_MAX = 100,
+	FRAME_HEAD = 9,
 	SETTINGS_MAX = 32,
 };
 
@@ -55,23 +56,73 @@ void http_h2_spend(struct http_conn *conn)
 	http_conn_touch(conn);
 }
 
-static int on_begin_frame(nghttp2_session *h2, const nghttp2_frame_hd *hd, void *ctx)
+/* A frame's first nine bytes have come. nghttp2 bounds the number of CONTINUATIONs, and
+ * an update of a window costs nothing but its bytes. */
+static void frame_begin(struct http_conn *conn)
 {
-	(void)h2;
-	switch (hd->type) {
+	struct http_frame_track *track = &conn->track;
+	bool ends = (track->head[4] & NGHTTP2_FLAG_END_STREAM) != 0;
+
+	track->left = (uint32_t)track->head[0] << 16 | (uint32_t)track->head[1] << 8 |
+	              track->head[2];
+	switch (track->head[3]) {
 	case NGHTTP2_HEADERS:
-	case NGHTTP2_CONTINUATION: /* nghttp2 bounds their number */
+	case NGHTTP2_CONTINUATION:
 	case NGHTTP2_WINDOW_UPDATE:
 		break;
 	case NGHTTP2_DATA:
-		if (hd->length == 0 && (hd->flags & NGHTTP2_FLAG_END_STREAM) == 0)
-			http_h2_spend(ctx);
+		if (track->left == 0 && !ends)
+			http_h2_spend(conn);
 		break;
 	default:
-		http_h2_spend(ctx);
+		http_h2_spend(conn);
 		break;
 	}
-	return 0;
+}
+
+static bool is_block(const struct http_frame_track *track)
+{
+	return track->have == FRAME_HEAD && (track->head[3] == NGHTTP2_HEADERS ||
+	                                     track->head[3] == NGHTTP2_CONTINUATION);
+}
+
+static void frame_end(struct http_frame_track *track)
+{
+	if (is_block(track))
+		track->open = (track->head[4] & NGHTTP2_FLAG_END_HEADERS) == 0;
+	track->have = 0;
+}
+
+/* Follows the frames beside nghttp2, which tells neither of a part of a frame, nor of
+ * every type, nor of the end of a block that it refuses. */
+static void frames_track(struct http_conn *conn, struct pl_span data)
+{
+	struct http_frame_track *track = &conn->track;
+
+	while (data.len > 0) {
+		size_t part = 1;
+
+		if (track->have < FRAME_HEAD) {
+			track->head[track->have++] = data.at[0];
+			if (track->have == FRAME_HEAD)
+				frame_begin(conn);
+		} else {
+			part = track->left < data.len ? track->left : data.len;
+			track->left -= (uint32_t)part;
+		}
+		data = pl_span(data.at + part, data.len - part);
+		if (track->have == FRAME_HEAD && track->left == 0)
+			frame_end(track);
+	}
+}
+
+/* The time of a block of fields runs from its first bytes to its last. */
+static void block_time(struct http_conn *conn)
+{
+	if (!is_block(&conn->track) && !conn->track.open)
+		conn->began_ms = 0;
+	else if (conn->began_ms == 0)
+		conn->began_ms = pl_clock_ms();
 }
 
 /* -- fields --------------------------------------------------------------------------- */
@@ -85,7 +136,6 @@ static int on_begin_fields(nghttp2_session *h2, const nghttp2_frame *frame, void
 	                 frame->headers.cat != NGHTTP2_HCAT_REQUEST;
 	conn->in.len = 0;
 	conn->field_count = conn->field_bytes = 0;
-	conn->began_ms = pl_clock_ms();
 	return 0;
 }
 
@@ -205,11 +255,8 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 
 	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
 		return 0;
-	if (frame->hd.type == NGHTTP2_HEADERS) {
-		conn->began_ms = 0;
-		if (!conn->trailers)
-			rc = request_take(conn, h2, frame->hd.stream_id);
-	}
+	if (frame->hd.type == NGHTTP2_HEADERS && !conn->trailers)
+		rc = request_take(conn, h2, frame->hd.stream_id);
 	exchange = stream_exchange(h2, frame->hd.stream_id);
 	if (rc == 0 && exchange != NULL &&
 	    (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
@@ -246,8 +293,11 @@ static int on_stream_close(nghttp2_session *h2, int32_t id, uint32_t error, void
 
 void http_h2_input(struct http_conn *conn, struct pl_span data)
 {
-	ssize_t taken = nghttp2_session_mem_recv(conn->h2, data.at, data.len);
+	ssize_t taken;
 
+	frames_track(conn, data);
+	taken = nghttp2_session_mem_recv(conn->h2, data.at, data.len);
+	block_time(conn);
 	if (taken < 0 || (size_t)taken != data.len)
 		http_conn_fail(conn);
 	http_conn_touch(conn);
@@ -290,7 +340,6 @@ bool http_h2_setup(struct http_server *server)
 	nghttp2_option_set_max_outbound_ack(server->h2_option, ACKS_MAX);
 	nghttp2_option_set_max_settings(server->h2_option, SETTINGS_MAX);
 	nghttp2_option_set_no_closed_streams(server->h2_option, 1);
-	nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks,
 	                                                        on_begin_fields);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_field);
@@ -313,6 +362,8 @@ bool http_h2_open(struct http_conn *conn)
 
 	conn->flood_ms = pl_clock_ms();
 	conn->flood_tokens = HTTP_FLOOD_BURST;
+	conn->track.have = FRAME_HEAD; /* the preface counts as the rest of a frame */
+	conn->track.left = NGHTTP2_CLIENT_MAGIC_LEN;
 	if (nghttp2_session_server_new3(&conn->h2, conn->server->h2_callbacks, conn,
 	                                conn->server->h2_option, &memory) != 0)
 		return false;

@@ -105,10 +105,10 @@ T_CASE(a_large_answer_waits_for_windows)
 	web_close(&rig);
 }
 
-T_CASE(a_window_that_stays_closed_cuts_its_stream_only)
+static void closed_window(uint32_t window)
 {
 	struct web_opts opts = {.limits = {.send_ms = 100}};
-	struct web_h2_opts closed = {.window = 1000, .no_window = true};
+	struct web_h2_opts closed = {.window = window, .no_window = true};
 	struct http_server_counts counts;
 	struct web_h2 *h2;
 	struct web_rig rig;
@@ -117,11 +117,11 @@ T_CASE(a_window_that_stays_closed_cuts_its_stream_only)
 	web_open(&rig, &opts);
 	h2 = web_h2_open(&rig, &closed);
 	id = web_h2_ask(h2, "GET", "/big", NULL, NULL);
-	other = web_h2_ask(h2, "GET", "/hello", NULL, NULL);
+	other = web_h2_ask(h2, "GET", "/none", NULL, NULL);
 	web_h2_wait(h2, other);
-	T_EQ(web_h2_stream(h2, other)->status, 200);
+	T_EQ(web_h2_stream(h2, other)->status, 204);
 	web_h2_wait(h2, id);
-	T_EQ(web_h2_stream(h2, id)->len, 1000);
+	T_EQ(web_h2_stream(h2, id)->len, window);
 	T_EQ(web_h2_stream(h2, id)->error, NGHTTP2_CANCEL);
 	T_EQ(rig.gones, 2);
 	web_counts(&rig, &counts);
@@ -129,6 +129,12 @@ T_CASE(a_window_that_stays_closed_cuts_its_stream_only)
 	T_EQ(counts.held_bytes, 0);
 	web_h2_close(h2);
 	web_close(&rig);
+}
+
+T_CASE(a_window_that_stays_closed_cuts_its_stream_only)
+{
+	closed_window(1000);
+	closed_window(0);
 }
 
 T_CASE(a_stream_that_is_reset_is_gone)
@@ -273,6 +279,7 @@ T_CASE(floods_of_frames_end_the_connection)
 	flood(NGHTTP2_SETTINGS, 0, 0, NULL, 0);
 	flood(NGHTTP2_PRIORITY, 0, 1, "\0\0\0\0\1", 5);
 	flood(NGHTTP2_RST_STREAM, 0, 1, "\0\0\0\1", 4);
+	flood(0x55, 0, 0, "unknown", 7);
 }
 
 /* An open block of fields that never ends. */
@@ -292,7 +299,7 @@ T_CASE(continuations_without_end_close_the_connection)
 	web_close(&rig);
 }
 
-T_CASE(a_block_of_fields_that_stops_closes_the_connection)
+static void stopped_block(const char *frames, size_t len)
 {
 	struct web_opts opts = {.limits = {.head_ms = 100}};
 	struct web_h2 *h2;
@@ -300,8 +307,40 @@ T_CASE(a_block_of_fields_that_stops_closes_the_connection)
 
 	web_open(&rig, &opts);
 	h2 = web_h2_open(&rig, NULL);
-	frame_send(h2, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 1, "\x82\x86\x84", 3);
+	web_send(h2->client, frames, len);
 	web_wait_end(h2->client);
+	T_EQ(rig.requests, 0);
+	web_h2_close(h2);
+	web_close(&rig);
+}
+
+T_CASE(a_block_of_fields_that_stops_closes_the_connection)
+{
+	/* a frame whose block goes on; a frame that is not whole; its head only */
+	stopped_block("\0\0\3\1\1\0\0\0\1\x82\x86\x84", 12);
+	stopped_block("\0\0\3\1\5\0\0\0\1\x82\x86", 11);
+	stopped_block("\0\0\3\1\5\0\0\0\1", 9);
+}
+
+/* nghttp2 refuses the request without its method: only its stream ends. */
+T_CASE(a_refused_block_of_fields_costs_its_stream_only)
+{
+	struct web_opts opts = {.limits = {.head_ms = 50}};
+	struct web_h2 *h2;
+	struct web_client *other;
+	struct web_rig rig;
+	int32_t id;
+
+	web_open(&rig, &opts);
+	h2 = web_h2_open(&rig, NULL);
+	id = web_h2_ask(h2, "GET", "/hello", "connection", "close");
+	web_h2_wait(h2, id);
+	T_EQ(web_h2_stream(h2, id)->error, NGHTTP2_PROTOCOL_ERROR);
+	other = web_ask(&rig, "GET /"); /* lasts as long as the limit */
+	web_leave(other);
+	id = web_h2_ask(h2, "GET", "/hello", NULL, NULL);
+	web_h2_wait(h2, id);
+	T_EQ(web_h2_stream(h2, id)->status, 200);
 	web_h2_close(h2);
 	web_close(&rig);
 }
@@ -309,6 +348,7 @@ T_CASE(a_block_of_fields_that_stops_closes_the_connection)
 /* A field of 4 KiB that costs one byte when it is repeated. */
 T_CASE(packed_fields_without_end_close_the_connection)
 {
+	struct web_opts opts = {.limits = {.head_ms = 600000}};
 	uint8_t block[2 + 4 + 4000 + 4000], *at = block;
 	uint8_t frame[9] = {0,
 	                    sizeof block >> 8,
@@ -331,7 +371,7 @@ T_CASE(packed_fields_without_end_close_the_connection)
 	memset(at, 'v', 4000);
 	at += 4000;
 	memset(at, 0xbe, 4000); /* the entry again and again */
-	web_open(&rig, NULL);
+	web_open(&rig, &opts);
 	h2 = web_h2_open(&rig, NULL);
 	web_send(h2->client, frame, sizeof frame);
 	web_send(h2->client, block, sizeof block);

@@ -102,6 +102,14 @@ struct http_exchange {
 	struct http_field fields[];
 };
 
+/* Where an HTTP/2 client's bytes are within a frame. */
+struct http_frame_track {
+	uint8_t head[9];
+	uint8_t have;  /* bytes of head */
+	bool open;     /* a block of fields has not ended */
+	uint32_t left; /* bytes of the payload */
+};
+
 struct http_conn {
 	struct pl_list link, dirty;
 	struct http_server *server;
@@ -124,6 +132,7 @@ struct http_conn {
 	size_t flight_len; /* bytes that libuv has */
 	size_t flight_seen;
 	uint32_t flood_tokens;
+	struct http_frame_track track;     /* HTTP/2 */
 	uint32_t field_count, field_bytes; /* HTTP/2: of the block being read */
 	enum http_conn_state state;
 	bool last;     /* no request is taken any more */

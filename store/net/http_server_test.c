@@ -225,6 +225,34 @@ T_CASE(an_exchange_ends_when_its_client_leaves)
 	web_close(&rig);
 }
 
+T_CASE(a_client_that_has_sent_its_end_gets_what_is_due)
+{
+	struct web_client *client;
+	struct web_rig rig;
+
+	web_open(&rig, NULL);
+	client = web_connect(&rig);
+	web_text(client, GET("/hello") GET("/later"));
+	web_finish(client);
+	while (rig.requests < 2)
+		web_turn(&rig);
+	for (unsigned i = 0; i < 10; i++)
+		(void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+	T_TRUE(rig.last != NULL);
+	http_respond(rig.last, 200, NULL, 0, PL_SPAN_LIT("later"));
+	web_wait_end(client);
+	T_TRUE(web_has(client, "hello") && web_has(client, "\r\n\r\nlater"));
+	web_leave(client);
+	client = web_connect(
+		&rig); /* a stream has no end that the client would wait for */
+	web_text(client, GET("/stream"));
+	web_finish(client);
+	web_wait_end(client);
+	T_EQ(rig.gones, 3);
+	web_leave(client);
+	web_close(&rig);
+}
+
 T_CASE(a_cut_exchange_loses_its_connection)
 {
 	struct web_client *client;

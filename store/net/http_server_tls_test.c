@@ -54,6 +54,23 @@ T_CASE(large_answers_and_bodies_pass_under_tls)
 	web_close(&rig);
 }
 
+/* The body ends with the connection, so the end must be TLS's own. */
+T_CASE(a_connection_ends_as_tls_wants_it)
+{
+	struct web_opts opts = {.cert_dir = web_certs()};
+	struct web_curl_opts ask = {
+		.path = "/feed", .cert_dir = opts.cert_dir, .old = true};
+	struct web_curl curl;
+	struct web_rig rig;
+
+	web_open(&rig, &opts);
+	curl = web_curl(&rig, &ask);
+	T_EQ(curl.code, 0);
+	T_EQ(curl.len, WEB_BIG);
+	free(curl.got);
+	web_close(&rig);
+}
+
 T_CASE(a_clients_certificate_gives_its_subject)
 {
 	struct web_opts opts = {.cert_dir = web_certs()};

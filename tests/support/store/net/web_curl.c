@@ -49,6 +49,8 @@ static void tls_set(CURL *curl, const struct web_curl_opts *opts)
 
 static long version_of(const struct web_curl_opts *opts)
 {
+	if (opts->old)
+		return CURL_HTTP_VERSION_1_0;
 	if (!opts->http2)
 		return CURL_HTTP_VERSION_1_1;
 	return opts->cert_dir != NULL ? CURL_HTTP_VERSION_2TLS

@@ -10,6 +10,7 @@
 struct web_curl_opts {
 	const char *path;
 	bool http2;           /* by ALPN; in clear text by prior knowledge */
+	bool old;             /* HTTP/1.0 */
 	const char *cert_dir; /* TLS with its ca.pem; NULL: clear text */
 	const char *client;   /* "client" or "server" of cert_dir; NULL: no certificate */
 	const char *accept;   /* Accept-Encoding; NULL: none */

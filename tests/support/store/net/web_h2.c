@@ -93,7 +93,8 @@ struct web_h2 *web_h2_open(struct web_rig *rig, const struct web_h2_opts *opts)
 	T_EQ(nghttp2_session_client_new2(&h2->session, callbacks, h2, option), 0);
 	nghttp2_session_callbacks_del(callbacks);
 	nghttp2_option_del(option);
-	window.value = opts->window == 0 ? window.value : opts->window;
+	if (opts->window != 0 || opts->no_window)
+		window.value = opts->window;
 	T_EQ(nghttp2_submit_settings(h2->session, NGHTTP2_FLAG_NONE, &window, 1), 0);
 	web_h2_step(h2);
 	return h2;

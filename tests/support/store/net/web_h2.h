@@ -30,7 +30,7 @@ struct web_h2 {
 };
 
 struct web_h2_opts {
-	uint32_t window; /* of a stream; 0: the standard's */
+	uint32_t window; /* of a stream; 0: the standard's, or none with no_window */
 	bool no_window;  /* windows are never opened again */
 };
 

@@ -272,6 +272,11 @@ void web_text(struct web_client *client, const char *text)
 	web_send(client, text, strlen(text));
 }
 
+void web_finish(struct web_client *client)
+{
+	T_EQ(uv_shutdown(&client->shutdown, (uv_stream_t *)&client->tcp, NULL), 0);
+}
+
 static void on_left(uv_handle_t *handle)
 {
 	struct web_client *client = handle->data;

@@ -55,6 +55,7 @@ void web_counts(const struct web_rig *rig, struct http_server_counts *counts);
 struct web_client {
 	uv_tcp_t tcp;
 	uv_connect_t connect;
+	uv_shutdown_t shutdown;
 	struct web_rig *rig;
 	char *got;
 	size_t got_len, got_cap;
@@ -65,6 +66,8 @@ struct web_client *web_connect(struct web_rig *rig);
 void web_send(struct web_client *client, const void *bytes, size_t len);
 void web_text(struct web_client *client, const char *text);
 void web_reading(struct web_client *client, bool on);
+/* Sends the client's end; the connection stays open for the answer. */
+void web_finish(struct web_client *client);
 /* Closes the connection. */
 void web_leave(struct web_client *client);
 /* Wait until the text has come, so many bytes have come, or the server has closed. The
