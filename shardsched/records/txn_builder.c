@@ -22,7 +22,7 @@ enum {
 struct builder_draft {
 	struct txn_builder *builder;
 	bool whole; /* nothing has failed so far */
-	bool marks, bumps;
+	bool marks, bumps, by_first;
 	bool nests; /* an operation is a nested transaction */
 	enum builder_kind kind;
 	struct kv_compare compare[BUILDER_PARTS_MAX];
@@ -204,6 +204,7 @@ static bool commit_draft(struct builder_draft *draft)
 		.kind = (uint8_t)draft->kind,
 		.marks = draft->marks,
 		.bumps = draft->bumps,
+		.by_first = draft->by_first,
 	};
 	memcpy(builder->compare + builder->compares, draft->compare,
 	       draft->compares * sizeof draft->compare[0]);
@@ -429,6 +430,35 @@ bool builder_delete_pod(struct txn_builder *builder,
 	add_write(&draft, kv_op_delete(kv_prefix(pod_prefix(&draft, pod))));
 	if (named != pod->partition)
 		then_unname(&draft, pod, named);
+	return commit_draft(&draft);
+}
+
+/* The spec's value is marked as the edit's own: another client that puts the same bytes
+ * wants the same pod. */
+bool builder_edit_pod(struct txn_builder *builder, const struct builder_edit *edit)
+{
+	const struct builder_pod *pod = &edit->pod;
+	struct builder_draft draft = draft_of(builder, BUILDER_POD);
+	struct pl_span spec = pod_key(&draft, KEYS_SPEC, pod, pod->partition);
+	struct pl_span state = pod_key(&draft, KEYS_STATE, pod, pod->partition);
+
+	PL_ASSERT(edit->spec_rev != 0);
+	PL_ASSERT(edit->then == BUILDER_STATE_STAYS || edit->state_rev != 0);
+	draft.marks = draft.by_first = true;
+	add_fence(&draft, pod->partition);
+	expect_pod(&draft,
+	           &(struct builder_decision){.pod = *pod,
+	                                      .spec_rev = edit->spec_rev,
+	                                      .state_rev = edit->state_rev,
+	                                      .has_other_keys = edit->has_other_keys},
+	           state);
+	if (edit->state_rev != 0)
+		add_compare(&draft, spec, edit->spec_rev);
+	add_write(&draft, kv_op_put(spec, edit->spec));
+	if (edit->then == BUILDER_STATE_GOES)
+		add_write(&draft, kv_op_delete(kv_key(state)));
+	else if (edit->then == BUILDER_STATE_REPUTS)
+		add_write(&draft, kv_op_put(state, edit->state));
 	return commit_draft(&draft);
 }
 

@@ -98,6 +98,31 @@ bool builder_put_state(struct txn_builder *builder,
 bool builder_delete_pod(struct txn_builder *builder,
                         const struct builder_decision *decided, uint32_t named);
 
+/* -- pods: edits --------------------------------------------------------------------- */
+
+/* The fate of the state when the spec is replaced. */
+enum builder_edit_state {
+	BUILDER_STATE_STAYS,  /* no decision reads what has changed */
+	BUILDER_STATE_GOES,   /* deleted: the pod is decided anew */
+	BUILDER_STATE_REPUTS, /* put again, for its new mod_revision: decisions about the
+			       * placed pod that read the old spec are refused */
+};
+
+struct builder_edit {
+	struct builder_pod pod;
+	int64_t spec_rev;     /* mod_revision as seen */
+	int64_t state_rev;    /* mod_revision as seen; 0: no state */
+	struct pl_span spec;  /* the new value */
+	struct pl_span state; /* STATE_REPUTS: the value, as it stands */
+	enum builder_edit_state then;
+	bool has_other_keys; /* as in builder_decision */
+};
+
+/* Puts the spec and compares both keys; without a state that the spec is the only key
+ * below the pod's name, as builder_put_state does. Without a state none is put: STAYS.
+ * The spec's value alone proves the edit: a shard may have replaced the state since. */
+bool builder_edit_pod(struct txn_builder *builder, const struct builder_edit *edit);
+
 /* -- nodes --------------------------------------------------------------------------- */
 
 /* Puts the alloc. alloc_rev may not be 0: no transaction commits against a node without
@@ -141,7 +166,7 @@ enum builder_verdict {
 		        * failed */
 	BUILDER_NEWER, /* another value: the entry was made for one that was replaced */
 	/* Nothing of what the entry compared with, maybe by this deletion. A spec that is
-	 * found then belongs to another pod of that name. */
+	 * found then belongs to another pod of that name, or was edited. */
 	BUILDER_GONE,
 };
 

@@ -40,9 +40,10 @@ static int64_t written_revision(const struct txn_builder *builder,
                                 const struct builder_entry *entry,
                                 const struct kv_txn_result *txn)
 {
+	unsigned count = entry->by_first ? 1U : (unsigned)entry->thens - entry->bumps;
 	int64_t revision = 0;
 
-	for (unsigned i = 0; i < (unsigned)entry->thens - entry->bumps; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const struct kv_req *op = &builder->then[entry->then + i];
 		const struct kv_record *record;
 

@@ -24,6 +24,9 @@ struct builder_entry {
 	/* No other writer writes these values: they hold the alloc's generation, or the
 	 * deciding shard and the time. So they prove that the transaction was applied. */
 	bool marks;
+	/* The first write alone proves it: the values of the others may be replaced at any
+	 * moment, and the first one stays. */
+	bool by_first;
 };
 
 #endif
