@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "coord/service/fsck/port_word.h"
+#include "coord/service/base/port_word.h"
 #include "shardsched/records/pod_location.h"
 #include "shardsched/records/pod_state.h"
 

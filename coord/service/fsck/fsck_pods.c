@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "coord/service/base/port_word.h"
 #include "coord/service/fsck/fsck_int.h"
-#include "coord/service/fsck/port_word.h"
 #include "store/base/hash.h"
 #include "store/keys/partition.h"
 

@@ -169,6 +169,26 @@ T_CASE(an_edited_spec_is_of_the_listed_pod)
 	rig_close(&rig);
 }
 
+/* The pod and n-2 are other shards'. An edit of the label puts the alloc as if b had gone and
+ * come back, so the spec is read again. */
+T_CASE(a_label_that_is_edited_with_the_alloc_is_heard)
+{
+	begin(1);
+	put_b("y");
+	bind_b(1, "n-2", 2, false);
+	hear_view();
+	for (unsigned n = 0; n < 10; n++)
+		go_on_deaf(RIG_OUT_MAX);
+	put_b("x");
+	bind_b(1, "n-2", 4, true);
+	hear_view();
+	let_a_go();
+	for (unsigned n = 0; n < 10; n++)
+		go_on_deaf(RIG_OUT_MAX);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+}
+
 /* While the view is lost b ends, and another pod of its name comes to n-2. */
 static void lose_the_view(void)
 {

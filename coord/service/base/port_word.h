@@ -1,6 +1,6 @@
 /* The protocol of a host port as it is spelled in allocs. */
-#ifndef COORD_SERVICE_FSCK_PORT_WORD_H
-#define COORD_SERVICE_FSCK_PORT_WORD_H
+#ifndef COORD_SERVICE_BASE_PORT_WORD_H
+#define COORD_SERVICE_BASE_PORT_WORD_H
 
 #include "shardsched/model/spec.h"
 

@@ -1,0 +1,228 @@
+/* Bindings of pods to nodes that a client chose, over the store in memory. */
+#include "tests/support/coord/service/pod_changes_kit.h"
+
+T_CASE(a_pod_is_bound_where_the_client_says)
+{
+	char want[200];
+
+	up();
+	put_node("n-1", "4", EMPTY);
+	put_spec(0, "", "");
+	bind_pod(0);
+	change[0].uid = PL_SPAN_LIT("u-0");
+	run(1);
+	was_done(0);
+	T_STR(value_at(key_of(0, "state")),
+	      "{\"v\":1,\"uid\":\"u-0\",\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":"
+	      "\"n-1\",\"shard\":\"api-1\",\"since\":\"1970-01-01T00:00:01.000Z\"}");
+	(void)snprintf(want, sizeof want, "\"pods\":{\"%04u\":{\"shop\":[\"web-0\"]}}}",
+	               partition_of("web-0"));
+	T_TRUE(strstr(value_at(node_key("alloc", "n-1")), want) != NULL);
+	T_TRUE(strstr(value_at(node_key("alloc", "n-1")),
+	              "\"generation\":8,\"used\":{\"cpu\":\"500m\",\"pods\":\"1\"}") !=
+	       NULL);
+	T_STR(value_at(key_of(0, "spec")), spec_text[0]);
+	down();
+}
+
+T_CASE(a_waiting_pod_is_bound_over_its_state)
+{
+	up();
+	put_node("n-1", "4", EMPTY);
+	put_spec(0, "", "");
+	put_state(0, WAITS);
+	bind_pod(0);
+	run(1);
+	was_done(0);
+	T_TRUE(strstr(value_at(key_of(0, "state")), "\"attempts\":3") != NULL);
+	T_TRUE(strstr(value_at(key_of(0, "state")), "\"fit\"") == NULL);
+	down();
+}
+
+/* Eight pods of half a cpu on a node of two: four are bound, whichever those are. */
+T_CASE(pods_on_one_node_share_its_room)
+{
+	unsigned done = 0;
+
+	up();
+	put_node("n-1", "2", EMPTY);
+	for (unsigned i = 0; i < 8; i++) {
+		put_spec(i, "", "");
+		bind_pod(i);
+	}
+	run(8);
+	for (unsigned i = 0; i < 8; i++) {
+		done += result[i].outcome == POD_CHANGE_DONE;
+		if (result[i].outcome == POD_CHANGE_DONE)
+			continue;
+		was_refused(i, POD_REFUSAL_ROOM);
+		T_STR(why[i], "Insufficient cpu");
+		T_EQ(value_at(key_of(i, "state")), NULL);
+	}
+	T_EQ(done, 4);
+	T_TRUE(strstr(value_at(node_key("alloc", "n-1")),
+	              "\"cpu\":\"2000m\",\"pods\":\"4\"") != NULL);
+	down();
+}
+
+T_CASE(bindings_are_refused_as_kubernetes_refuses_them)
+{
+	static const struct {
+		const char *meta, *spec, *state;
+		enum pod_refusal refusal;
+	} cases[] = {
+		{"", ",\"schedulingGates\":[{\"name\":\"g\"}]", NULL, POD_REFUSAL_GATED},
+		{"", ",\"nodeName\":\"n-1\"", NULL, POD_REFUSAL_ASSIGNED},
+		{"", "", BOUND_TO("n-1"), POD_REFUSAL_ASSIGNED},
+		{"", "",
+	         "\"phase\":\"Terminating\",\"cluster\":\"east\",\"node\":\"n-1\"",
+	         POD_REFUSAL_LEAVING},
+		{"", "", "\"phase\":\"Failed\"", POD_REFUSAL_ENDED},
+		{",\"deletionTimestamp\":\"2026-11-21T09:00:00Z\"", "", NULL,
+	         POD_REFUSAL_LEAVING},
+		{",\"annotations\":{\"placet.io/gang\":\"g\"}", "", NULL,
+	         POD_REFUSAL_GANG},
+	};
+
+	for (unsigned i = 0; i < 7; i++) {
+		up();
+		put_node("n-1", "4", EMPTY);
+		put_spec(0, cases[i].meta, cases[i].spec);
+		if (cases[i].state != NULL)
+			put_state(0, cases[i].state);
+		bind_pod(0);
+		run(1);
+		was_refused(0, cases[i].refusal);
+		T_STR(value_at(node_key("alloc", "n-1")), EMPTY);
+		down();
+	}
+}
+
+T_CASE(a_binding_names_its_pod_and_its_node)
+{
+	up();
+	put_node("n-1", "4", EMPTY);
+	put_node("n-2", "4", "not an alloc");
+	for (unsigned i = 0; i < 3; i++) {
+		put_spec(i, "", "");
+		bind_pod(i);
+	}
+	change[0].uid = PL_SPAN_LIT("u-9");
+	change[1].node = PL_SPAN_LIT("n-9");
+	change[2].node = PL_SPAN_LIT("n-2");
+	run(3);
+	was_refused(0, POD_REFUSAL_UID);
+	was_refused(1, POD_REFUSAL_NODE);
+	was_refused(2, POD_REFUSAL_NODE);
+	down();
+}
+
+static void put_port_spec(unsigned i, const char *ip)
+{
+	(void)snprintf(spec_text[i], sizeof spec_text[i],
+	               "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%u\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
+	               "\"i\",\"ports\":[{\"containerPort\":80,\"hostPort\":80,"
+	               "\"hostIP\":\"%s\"}],\"resources\":{\"requests\":{"
+	               "\"example.com/gpu\":\"1\"},\"limits\":{\"example.com/gpu\":"
+	               "\"1\"}}}]}}",
+	               name_text[i], i, ip);
+	change[i].spec.value = pl_span_str(spec_text[i]);
+	change[i].spec.rev = kit_put(&kit, key_of(i, "spec"), spec_text[i]);
+}
+
+T_CASE(ports_and_devices_are_taken)
+{
+	char json[400];
+
+	up();
+	put_node("n-1", "4", EMPTY);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"n-1\"},\"status\":{\"allocatable\":{"
+	               "\"cpu\":\"4\",\"pods\":\"9\",\"example.com/gpu\":\"2\"}}}");
+	(void)kit_put(&kit, node_key("nodes", "n-1"), json);
+	for (unsigned i = 0; i < 4; i++) {
+		static const char *const ips[] = {"10.0.0.1", "10.0.0.2", "0.0.0.0",
+		                                  "10.0.0.3"};
+
+		put_port_spec(i, ips[i]);
+		bind_pod(i);
+	}
+	run(2);
+	was_done(0);
+	was_done(1);
+	T_TRUE(strstr(value_at(node_key("alloc", "n-1")), "\"example.com/gpu\":\"2\"") !=
+	       NULL);
+	T_TRUE(strstr(value_at(node_key("alloc", "n-1")),
+	              "\"ports\":[\"TCP/10.0.0.1/80\",\"TCP/10.0.0.2/80\"]") != NULL);
+	change[0] = change[2];
+	run(1);
+	was_refused(0, POD_REFUSAL_ROOM);
+	change[0] = change[3];
+	run(1);
+	was_refused(0, POD_REFUSAL_ROOM);
+	T_STR(why[0], "Insufficient example.com/gpu");
+	down();
+}
+
+#define HOLD(kind, name, more)                                                      \
+	"{\"v\":1,\"generation\":7,\"used\":{\"cpu\":\"3800m\",\"pods\":\"1\"},"    \
+	"\"holds\":[{\"kind\":\"" kind "\",\"namespace\":\"shop\",\"name\":\"" name \
+	"\"," more "\"used\":{\"cpu\":\"3800m\",\"pods\":\"1\"},\"until\":"         \
+	"\"2026-11-21T09:00:00.000Z\"}]}"
+
+T_CASE(reserved_room_is_its_owners)
+{
+	char own[500];
+
+	up();
+	put_node("n-1", "4", HOLD("gang", "g", ""));
+	put_node("n-2", "4", HOLD("nominated", "web-7", "\"at\":1,"));
+	put_node("n-3", "4", "");
+	(void)snprintf(own, sizeof own, HOLD("nominated", "web-2", "\"at\":%u,"),
+	               partition_of("web-2"));
+	(void)kit_put(&kit, node_key("alloc", "n-3"), own);
+	for (unsigned i = 0; i < 3; i++) {
+		put_spec(i, "", "");
+		bind_pod(i);
+	}
+	change[1].node = PL_SPAN_LIT("n-2");
+	change[2].node = PL_SPAN_LIT("n-3");
+	run(3);
+	was_refused(0, POD_REFUSAL_ROOM);
+	was_refused(1, POD_REFUSAL_ROOM);
+	was_done(2);
+	T_TRUE(strstr(value_at(node_key("alloc", "n-3")),
+	              "\"used\":{\"cpu\":\"500m\",\"pods\":\"1\"}") != NULL);
+	T_TRUE(strstr(value_at(node_key("alloc", "n-3")), "holds") == NULL);
+	down();
+}
+
+/* The term is there for every shard in the revision in which the first pod has it. */
+T_CASE(a_bound_pods_rules_are_registered_with_it)
+{
+	static const char *const pods[] = {SPREAD_POD("other"), SPREAD_POD("web")};
+
+	up();
+	put_node("n-1", "4", EMPTY);
+	put_registry(pods, 1);
+	put_spec(0, LABELS("web"), SPREAD("web"));
+	/* The pod has no controller, so it stands where its name falls. */
+	bind_pod(0);
+	run(1);
+	was_done(0);
+	T_EQ(rev_at("/groups/shop/registry"), result[0].revision);
+	T_TRUE(strstr(value_at("/groups/shop/registry"), terms_of(pods[0]).term[0].id) !=
+	       NULL);
+	T_TRUE(strstr(value_at("/groups/shop/registry"), terms_of(pods[1]).term[0].id) !=
+	       NULL);
+	T_EQ(rev_at(lock_key(pods[1])), result[0].revision);
+	put_spec(1, LABELS("web"), SPREAD("web"));
+	change[0] = change[1];
+	bind_pod(0);
+	run(1);
+	was_done(0);
+	T_EQ(rev_at(lock_key(pods[1])), result[0].revision);
+	T_TRUE(rev_at("/groups/shop/registry") < result[0].revision);
+	down();
+}
