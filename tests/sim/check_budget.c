@@ -75,7 +75,7 @@ static bool is_taken(const struct mirror *mirror, uint32_t i)
 
 static bool is_taken_of(const struct mirror *mirror, uint32_t b, uint32_t i)
 {
-	return scenario_budget_covers(b, i, mirror_incarnation(&mirror->was_pod[i])) &&
+	return scenario_budget_covers(b, i, mirror_labels(&mirror->was_pod[i])) &&
 	       is_taken(mirror, i);
 }
 
@@ -170,7 +170,7 @@ static bool may_be_healthy(const struct world *world, const struct budget_state 
 		bool lately = was->healthy_ms != 0 && now - was->healthy_ms < OLD_MS &&
 		              !was->taken;
 		bool is = mirror_is_healthy(pod) &&
-		          mirror_incarnation(pod) % SCENARIO_LABEL_SETS == look;
+		          mirror_labels(pod) % SCENARIO_LABEL_SETS == look;
 
 		if (scenario_budget_covers(b, i, look) &&
 		    (lately || pod->corrupted || is))
@@ -281,10 +281,10 @@ static void remember_pods(const struct mirror *mirror, struct budget_state *stat
 		const struct mirror_pod *was = &mirror->was_pod[i], *is = &mirror->pod[i];
 
 		if (mirror_is_healthy(was))
-			state->pod[i][mirror_incarnation(was) % SCENARIO_LABEL_SETS] =
+			state->pod[i][mirror_labels(was) % SCENARIO_LABEL_SETS] =
 				(struct label_set){now_ms, is_taken(mirror, i)};
 		if (mirror_is_healthy(is))
-			state->pod[i][mirror_incarnation(is) % SCENARIO_LABEL_SETS] =
+			state->pod[i][mirror_labels(is) % SCENARIO_LABEL_SETS] =
 				(struct label_set){now_ms, false};
 	}
 }
@@ -346,7 +346,7 @@ bool budgets_are_done(const struct world *world, char *why, size_t size)
 			continue;
 		for (uint32_t i = 0; i < mirror->pods; i++) {
 			bool counts = scenario_budget_covers(
-				b, i, mirror_incarnation(&mirror->pod[i]));
+				b, i, mirror_labels(&mirror->pod[i]));
 
 			expected += counts && is_expected(&mirror->pod[i]);
 			healthy += counts && mirror_is_healthy(&mirror->pod[i]);

@@ -126,8 +126,8 @@ static void check_leaves(struct world *world, const struct obs *obs, uint32_t i,
  * round. */
 static bool labels_changed(const struct mirror_pod *pod, uint32_t i)
 {
-	return pod->left_ms != 0 && scenario_is_selected(i, pod->left_incarnation) !=
-	                                    scenario_is_selected(i, pod->incarnation);
+	return pod->left_ms != 0 && scenario_is_selected(i, pod->left_labels) !=
+	                                    scenario_is_selected(i, mirror_labels(pod));
 }
 
 static void check_pod(struct world *world, const struct obs *obs, uint32_t i,

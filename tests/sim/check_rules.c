@@ -89,9 +89,12 @@ static bool has_rule(const struct mirror *mirror, uint32_t i)
 	return scenario_has_rule(i, incarnation_of(mirror, i));
 }
 
+/* Labels of gangs' members are not edited. */
 static bool is_selected(const struct mirror *mirror, uint32_t i)
 {
-	return scenario_is_selected(i, incarnation_of(mirror, i));
+	return scenario_is_selected(i, scenario_is_gang(i)
+	                                       ? incarnation_of(mirror, i)
+	                                       : mirror_labels(&mirror->pod[i]));
 }
 
 /* No shard can know that the pod is there, or in which zone: the pod or its Node is

@@ -18,7 +18,7 @@ static void *alloc_zeroed(uint32_t count, size_t size)
 static bool is_busy(const struct client *client)
 {
 	return client->submit != NULL || client->removal.active != NULL ||
-	       client->change != NULL || client->editing || client->budgeting ||
+	       client->change != NULL || client->edit.busy || client->budgeting ||
 	       client->fsck != NULL || client->repair != NULL ||
 	       client->moves.active != NULL;
 }
@@ -50,6 +50,7 @@ static void cancel_all(struct client *client)
 	for (unsigned i = 0; i < sizeof active / sizeof active[0]; i++)
 		if (active[i] != NULL)
 			pod_requests_cancel(active[i]);
+	client_edit_cancel(client);
 }
 
 /* -- crash and restart ---------------------------------------------------------- */
@@ -158,6 +159,7 @@ struct client *client_open(struct world *world)
 		client->rollout[i].first = MIRROR_NONE;
 	model_init(&client->model);
 	pl_arena_init(&client->arena, ARENA_CHUNK, ARENA_MAX);
+	client_edit_init(client);
 	client_connect(client);
 	agenda_item_init(&client->next, on_next, client);
 	agenda_set(&world->agenda, &client->next, world->agenda.now_ms + 1);
@@ -204,6 +206,7 @@ void client_free(struct client *client)
 	agenda_stop(&client->world->agenda, &client->next);
 	simkv_free(client->sim);
 	pl_arena_done(&client->arena);
+	client_edit_done(client);
 	model_done(&client->model);
 	free(client->submits.at);
 	free(client->changes.at);

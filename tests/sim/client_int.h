@@ -2,9 +2,11 @@
 #ifndef TESTS_SIM_CLIENT_INT_H
 #define TESTS_SIM_CLIENT_INT_H
 
+#include "coord/service/base/sequence.h"
 #include "coord/service/fsck/fsck.h"
 #include "coord/service/fsck/repair.h"
 #include "coord/service/nodes/nodes.h"
+#include "coord/service/pods/pod_changes.h"
 #include "coord/service/submit/pod_request.h"
 #include "coord/service/submit/submit.h"
 #include "tests/sim/client.h"
@@ -59,6 +61,21 @@ struct client_rollout {
 	uint64_t until_ms; /* time at which the rollout is given up */
 };
 
+/* An edit of a pod, by what the client reads of it first. */
+struct client_edit {
+	struct sequence read;
+	struct pod_changes *active; /* NULL: it is not being written */
+	bool busy;
+	uint32_t pod;
+	struct scenario_pod what;
+	enum cover_what hit;
+	struct service service;
+	struct pod_change change;
+	struct pl_arena arena;
+	char namespace[SCENARIO_NAME_SIZE], name[SCENARIO_NAME_SIZE];
+	char json[SCENARIO_JSON_SIZE];
+};
+
 struct client_node {
 	struct scenario_node what;
 	bool wanted;
@@ -93,9 +110,7 @@ struct client {
 	char namespace[SCENARIO_NAME_SIZE], pod_name[SCENARIO_NAME_SIZE];
 	struct model model;
 	struct pl_arena arena;
-	bool editing;
-	uint32_t edited;
-	struct scenario_pod edit;
+	struct client_edit edit;
 
 	bool budgeting; /* a budget is being written: which one, and the count that its
 			 * success adds to */
@@ -122,6 +137,12 @@ struct client {
 /* Notes why the client is not satisfied. */
 PL_PRINTF(2, 3) void client_note(struct client *client, const char *fmt, ...);
 
+/* client_edit.c: an edit of some pod; none is running */
+void client_edit_some(struct client *client);
+void client_edit_init(struct client *client);
+void client_edit_done(struct client *client);
+void client_edit_cancel(struct client *client);
+
 /* client_budget.c: makes, changes or deletes a budget */
 void client_budget(struct client *client);
 
@@ -136,7 +157,6 @@ void client_rollout(struct client *client);
 /* client_ops.c: each of these may be called only while none of its kind is running */
 void client_submit(struct client *client);
 void client_change(struct client *client, enum nodes_verb verb);
-void client_edit(struct client *client, uint32_t pod);
 /* Takes effect with the next apply. */
 void client_close_node(struct client *client, uint32_t node);
 /* The pod was removed and is gone: its name is free. */

@@ -1,4 +1,4 @@
-/* Operations of a client of a cluster in use: pods are submitted, edited and removed, and
+/* Operations of a client of a cluster in use: pods are submitted and removed, and
  * nodes are added, changed and deleted. */
 #include <inttypes.h>
 
@@ -6,7 +6,7 @@
 #include "store/kv/calls.h"
 #include "tests/sim/client_int.h"
 
-enum { EDIT_MS = 2000, PODS_AT_ONCE = 40, NODES_AT_ONCE = 8 };
+enum { PODS_AT_ONCE = 40, NODES_AT_ONCE = 8 };
 
 static struct pl_span text(const char *at)
 {
@@ -109,6 +109,7 @@ void client_add_pod(struct client *client, uint32_t pod)
 	if (client_is_free(client, pod)) {
 		client->pod[pod].removed = false;
 		client->pod[pod].what.incarnation++;
+		client->pod[pod].what.labels = client->pod[pod].what.incarnation;
 	}
 	if (client->pod[pod].removed || list->count == client->pods)
 		return;
@@ -206,82 +207,6 @@ static void remove_some_pods(struct client *client)
 	STORY(&world->story, "client", "removes %u pods, p-%u first", requests->count,
 	      requests->count == 0 ? 0 : requests->request[0].pod);
 	client_requests_start(requests);
-}
-
-/* -- edit of a pending pod ----------------------------------------------------- */
-
-static void on_edited(void *ctx, const struct kv_result *result, const struct pl_err *err)
-{
-	struct client *client = ctx;
-
-	client->editing = false;
-	if (err != NULL || !result->txn.succeeded)
-		return;
-	world_hit(client->world, COVER_EDITED);
-	STORY(&client->world->story, "client", "has edited p-%u: %" PRId64 "m",
-	      client->edited, client->edit.cpu_milli);
-}
-
-static struct pl_span edited_key(struct client *client, enum keys_kind kind,
-                                 struct keys_text *out)
-{
-	struct keys_id id = {
-		.kind = kind,
-		.partition = client->world->mirror->pod[client->edited].partition};
-	char namespace[SCENARIO_NAME_SIZE], name[SCENARIO_NAME_SIZE];
-
-	scenario_pod_namespace(client->edited, namespace);
-	scenario_pod_name(client->edited, name);
-	id.scope = text(namespace);
-	id.name = text(name);
-	if (keys_build(&id, out, NULL) != PL_OK)
-		PL_UNREACHABLE("key");
-	return keys_span(out);
-}
-
-/* The state is deleted in the same transaction, since it refers to the old spec. */
-void client_edit(struct client *client, uint32_t pod)
-{
-	const struct mirror_pod *seen = &client->world->mirror->pod[pod];
-	struct keys_text spec, state;
-	char json[SCENARIO_JSON_SIZE];
-	struct kv_compare compare[2];
-	struct kv_req then[2];
-	struct kv_req req = {.op = KV_TXN,
-	                     .txn = {.compares = compare,
-	                             .compare_count = 2,
-	                             .then = then,
-	                             .then_count = seen->state_rev == 0 ? 1 : 2}};
-
-	client->edited = pod;
-	client->edit = seen->what;
-	client->edit.version++;
-	client->edit.cpu_milli = 100 + (int64_t)world_below(client->world, 8) * 100;
-	scenario_pod_json(pod, &client->edit, json);
-	compare[0] = kv_if_mod_rev(edited_key(client, KEYS_SPEC, &spec), KV_EQ,
-	                           seen->spec_rev);
-	compare[1] = kv_if_mod_rev(edited_key(client, KEYS_STATE, &state), KV_EQ,
-	                           seen->state_rev);
-	then[0] = kv_op_put(keys_span(&spec), text(json));
-	then[1] = kv_op_delete(kv_key(keys_span(&state)));
-	client->editing = kv_start(client->kv, &req, EDIT_MS, on_edited, client, NULL,
-	                           NULL) == PL_OK;
-}
-
-static void edit_some_pod(struct client *client)
-{
-	struct world *world = client->world;
-	uint32_t pod;
-	const struct mirror_pod *seen;
-
-	if (client->first_new == 0)
-		return;
-	pod = (uint32_t)world_below(world, client->first_new);
-	seen = &world->mirror->pod[pod];
-	if (seen->has_spec && !seen->bad_spec && !seen->corrupted &&
-	    (seen->phase == MIRROR_NO_STATE || seen->phase == MIRROR_PENDING) &&
-	    scenario_must_fit(scenario_kind(pod)))
-		client_edit(client, pod);
 }
 
 /* -- nodes ---------------------------------------------------------------------- */
@@ -475,8 +400,8 @@ void client_start_op(struct client *client)
 	else if (draw >= 57 && draw < 70 && client->change == NULL &&
 	         client->nodes_applied)
 		change_some_nodes(client);
-	else if (draw >= 70 && draw < 85 && !client->editing)
-		edit_some_pod(client);
+	else if (draw >= 70 && draw < 85 && !client->edit.busy)
+		client_edit_some(client);
 	else if (draw >= 85 && draw < 92 && client->removal.active == NULL)
 		remove_some_pods(client);
 	else if (draw >= 92 && draw < 96 && client->drain.node == MIRROR_NONE)

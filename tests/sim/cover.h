@@ -130,6 +130,9 @@
 	X(SUBMITTED, "pods submitted", 1)                                         \
 	X(SUBMITTED_AGAIN, "pods submitted that were there", 1)                   \
 	X(EDITED, "waiting pods edited", 1)                                       \
+	X(EDITED_NOTE, "pods edited in a way that no decision reads", 1)          \
+	X(EDITED_LABELS, "labels of placed pods edited", 1)                       \
+	X(EDIT_REFUSED, "edits of pods that had changed", 1)                      \
 	X(REMOVED, "waiting pods removed", 1)                                     \
 	X(ROLLOUT, "rollouts of a row of pods", 1)                                \
 	X(RELABELLED_POD, "pods bound again with other labels", 1)                \

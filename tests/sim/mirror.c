@@ -74,7 +74,7 @@ static void note_left(const struct mirror *mirror, struct mirror_pod *pod)
 	if (!mirror_is_placed(pod))
 		return;
 	pod->left_ms = mirror->world->agenda.now_ms;
-	pod->left_incarnation = mirror_incarnation(pod);
+	pod->left_labels = mirror_labels(pod);
 }
 
 /* The next list may show keys that were damaged when the snapshot was made. And decisions
@@ -85,7 +85,7 @@ static void reset_pod(const struct mirror *mirror, struct mirror_pod *pod)
 	*pod = (struct mirror_pod){.node = MIRROR_NONE,
 	                           .corrupted = pod->corrupted,
 	                           .left_ms = pod->left_ms,
-	                           .left_incarnation = pod->left_incarnation};
+	                           .left_labels = pod->left_labels};
 }
 
 void mirror_reset(struct mirror *mirror)

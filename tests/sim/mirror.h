@@ -91,12 +91,12 @@ struct mirror_pod {
 	int64_t epoch;
 	uint16_t shard;
 	char reason[MIRROR_TEXT_SIZE];
-	uint32_t makes_room;       /* node on which it preempts, as its state says;
+	uint32_t makes_room;  /* node on which it preempts, as its state says;
 			     * MIRROR_NONE */
-	uint64_t since_ms;         /* time at which it was bound, or moved there */
-	uint64_t left_ms;          /* last time at which it had a place; 0: never */
-	uint32_t left_incarnation; /* incarnation that had it */
-	int64_t said_ms; /* the same as its state says, by the writer's wall clock */
+	uint64_t since_ms;    /* time at which it was bound, or moved there */
+	uint64_t left_ms;     /* last time at which it had a place; 0: never */
+	uint32_t left_labels; /* the labels that it had then */
+	int64_t said_ms;      /* the same as its state says, by the writer's wall clock */
 	bool corrupted;
 	bool uncertain; /* bound while no shard could know all pods that its rules
 			 * select */
@@ -207,12 +207,20 @@ const struct mirror_reservation *mirror_reservation_of(const struct mirror_node 
 const struct mirror_planned *mirror_planned_of(const struct mirror_gang *gang,
                                                uint32_t pod);
 
-/* The incarnation whose labels the pod has: the bound one while it is placed. */
+/* The incarnation whose rules the pod has: the bound one while it is placed. */
 static inline uint32_t mirror_incarnation(const struct mirror_pod *pod)
 {
 	return mirror_is_placed(pod) && pod->incarnation < SCENARIO_INCARNATIONS
 	               ? pod->incarnation
 	               : pod->what.incarnation;
+}
+
+/* The incarnation whose labels the pod has, after an edit maybe those of another one. */
+static inline uint32_t mirror_labels(const struct mirror_pod *pod)
+{
+	uint32_t incarnation = mirror_incarnation(pod);
+
+	return incarnation == pod->what.incarnation ? pod->what.labels : incarnation;
 }
 
 /* The pod counts as healthy for budgets, as its state says. */

@@ -3,11 +3,12 @@
 /* A rule of either pod selects the other. */
 static bool are_apart(const struct mirror *mirror, uint32_t i, uint32_t k)
 {
-	uint32_t a = mirror_incarnation(&mirror->pod[i]),
-		 b = mirror_incarnation(&mirror->pod[k]);
+	const struct mirror_pod *a = &mirror->pod[i], *b = &mirror->pod[k];
 
-	return (scenario_has_rule(i, a) && scenario_is_selected(k, b)) ||
-	       (scenario_has_rule(k, b) && scenario_is_selected(i, a));
+	return (scenario_has_rule(i, mirror_incarnation(a)) &&
+	        scenario_is_selected(k, mirror_labels(b))) ||
+	       (scenario_has_rule(k, mirror_incarnation(b)) &&
+	        scenario_is_selected(i, mirror_labels(a)));
 }
 
 static bool conflicts_on_node(const struct mirror *mirror, uint32_t n, uint32_t i)

@@ -183,6 +183,12 @@ bool scenario_is_selected(uint32_t pod, uint32_t incarnation)
 	return incarnation % 2 == 0 || (scenario_is_gang(pod) && needs_itself(pod));
 }
 
+bool scenario_may_relabel(uint32_t pod, uint32_t incarnation)
+{
+	return !scenario_is_gang(pod) &&
+	       !(needs_itself(pod) && scenario_has_rule(pod, incarnation));
+}
+
 unsigned scenario_half(uint32_t pod, uint32_t incarnation)
 {
 	return (pod + incarnation) % 2;
@@ -395,12 +401,12 @@ struct scenario_pod scenario_pod_in(uint32_t pod, uint32_t incarnation,
 
 	if (incarnation < SCENARIO_INCARNATIONS &&
 	    scenario_pod_partition(pod, incarnation, partitions) == partition) {
-		what.incarnation = incarnation;
+		what.incarnation = what.labels = incarnation;
 		return what;
 	}
 	for (uint32_t i = 0; i < SCENARIO_LABEL_SETS; i++)
 		if (scenario_pod_partition(pod, i, partitions) == partition) {
-			what.incarnation = i;
+			what.incarnation = what.labels = i;
 			break;
 		}
 	return what;
@@ -586,7 +592,7 @@ void scenario_pod_json(uint32_t pod, const struct scenario_pod *what,
 			scenario_gang_has_domain(scenario_gang(pod))
 				? ",\"placet.io/gang-domain\":" ZONE
 				: "");
-	if (scenario_is_selected(pod, what->incarnation))
+	if (scenario_is_selected(pod, what->labels))
 		(void)snprintf(found, sizeof found, ",\"found\":\"g%u\"", label_of(pod));
 	if (kind == SCENARIO_PORT)
 		(void)snprintf(port, sizeof port,
@@ -597,15 +603,15 @@ void scenario_pod_json(uint32_t pod, const struct scenario_pod *what,
 		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p-%u\","
 		"\"namespace\":\"%s\",\"uid\":\"u-%u-%u\",\"labels\":{\"app\":\"g%u\",\"kind\":"
 		"\"k%u\",\"half\":\"h%u\"%s},"
-		"\"annotations\":{\"sim\":\"%u %u %" PRId64 " %" PRId64 "\"%s},"
+		"\"annotations\":{\"sim\":\"%u %u %" PRId64 " %" PRId64 " %u\"%s},"
 		"\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\","
 		"\"name\":\"g%u\",\"uid\":\"o-%u\",\"controller\":true}]},"
 		"\"spec\":{%s\"priority\":%d,\"containers\":[{\"name\":\"main\",\"image\":"
 		"\"i\",%s\"resources\":{\"requests\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
 		pod, namespace, pod, what->incarnation, group, (unsigned)kind,
-		scenario_half(pod, what->incarnation), found, what->incarnation,
-		what->version, what->cpu_milli, what->memory_mib, gang, owner_kind(pod),
+		scenario_half(pod, what->labels), found, what->incarnation, what->version,
+		what->cpu_milli, what->memory_mib, what->labels, gang, owner_kind(pod),
 		owner, owner, more, scenario_priority(kind), port, what->cpu_milli,
 		what->memory_mib);
 }
@@ -653,13 +659,14 @@ bool scenario_node_read(struct pl_span json, struct scenario_node *out)
 
 bool scenario_pod_read(struct pl_span json, struct scenario_pod *out)
 {
-	int64_t number[4];
+	int64_t number[5];
 
-	if (!scenario_numbers(json, number, 4))
+	if (!scenario_numbers(json, number, 5))
 		return false;
 	*out = (struct scenario_pod){.incarnation = (uint32_t)number[0],
 	                             .version = (uint32_t)number[1],
 	                             .cpu_milli = number[2],
-	                             .memory_mib = number[3]};
+	                             .memory_mib = number[3],
+	                             .labels = (uint32_t)number[4]};
 	return true;
 }

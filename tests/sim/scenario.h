@@ -92,6 +92,9 @@ struct scenario_node {
 struct scenario_pod {
 	uint32_t incarnation; /* how often the name was used before */
 	uint32_t version;     /* number of edits */
+	uint32_t
+		labels; /* the incarnation whose labels it has: its own, or the one that an
+			  * edit gave it */
 	int64_t cpu_milli, memory_mib;
 };
 
@@ -125,11 +128,14 @@ void scenario_gang_name(uint32_t gang, char out[SCENARIO_NAME_SIZE]);
 void scenario_gang_namespace(uint32_t gang, char out[SCENARIO_NAME_SIZE]);
 /* Pods of that kind must be bound once there is room. */
 bool scenario_must_fit(enum scenario_kind kind);
+/* The pod's labels may be edited to those of the incarnation before or after: it does not
+ * need them itself, and gangs stay as they are. */
+bool scenario_may_relabel(uint32_t pod, uint32_t incarnation);
 /* In that incarnation the pod has the rule of its kind, or of its gang. */
 bool scenario_has_rule(uint32_t pod, uint32_t incarnation);
-/* In that incarnation the rule of the pod's group, or of scenario_selected_by, selects
- * the pod, whether the pod has the rule or not. */
-bool scenario_is_selected(uint32_t pod, uint32_t incarnation);
+/* With the labels of that incarnation the rule of the pod's group, or of
+ * scenario_selected_by, selects the pod, whether the pod has the rule or not. */
+bool scenario_is_selected(uint32_t pod, uint32_t labels);
 /* The half of all pods that the pod's label of that name puts it in. */
 unsigned scenario_half(uint32_t pod, uint32_t incarnation);
 /* Seconds for which the pod stays on a node that is closed; or SCENARIO_FOREVER. */

@@ -226,8 +226,9 @@ void fsck_feed_spec(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
 void fsck_feed_state(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id);
-/* Whether the state's last write was the one by which a shard bound the pod. */
-bool fsck_is_as_bound(const struct pod_state *state);
+/* Whether the state's last write was the one by which a shard bound the pod; it was not if
+ * the spec is not older, since edits put the states of placed pods again. */
+bool fsck_is_as_bound(const struct fsck_current *at);
 /* Judges the current pod, whose records are complete. */
 void fsck_flush_pod(struct fsck_core *core);
 void fsck_end_pods(struct fsck_core *core);

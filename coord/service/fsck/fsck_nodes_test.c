@@ -272,6 +272,25 @@ T_CASE(exactly_terminating_pods_are_marked)
 	mends(1);
 }
 
+/* Spec and state in one transaction, as edits put them (ADR 27). */
+static void edit_pod_of_n_0(void)
+{
+	static char spec[TEXT_SIZE], state[TEXT_SIZE], spec_key[160], state_key[160];
+	struct kv_req then[2];
+	const struct kv_req req = {.op = KV_TXN, .txn = {.then = then, .then_count = 2}};
+
+	(void)snprintf(spec_key, sizeof spec_key, "%s", pod_key(KEYS_SPEC, "web", "b"));
+	(void)snprintf(state_key, sizeof state_key, "%s",
+	               pod_key(KEYS_STATE, "web", "b"));
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(spec_key)), 0), PL_OK);
+	(void)snprintf(spec, sizeof spec, PL_SPAN_FMT,
+	               PL_SPAN_ARG(kit.result.get.records[0].value));
+	(void)snprintf(state, sizeof state, "%s", state_of("Bound", "n-0", "1"));
+	then[0] = kv_op_put(pl_span_str(spec_key), pl_span_str(spec));
+	then[1] = kv_op_put(pl_span_str(state_key), pl_span_str(state));
+	T_EQ(kit_call(&kit, &req), PL_OK);
+}
+
 T_CASE(a_node_became_smaller)
 {
 	up();
@@ -285,6 +304,9 @@ T_CASE(a_node_became_smaller)
 		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"ask\":\"evict\",\"cluster\":"
 		"\"east\",\"node\":\"n-0\",\"shard\":\"east-0\",\"epoch\":\"1\","
 		"\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	finds(FSCK_NODE_OVER, 1);
+	/* A pod that stands there is edited: its state is put again. */
+	edit_pod_of_n_0();
 	finds(FSCK_NODE_OVER, 1);
 	/* Then a shard places it there. */
 	put_state("web", "b", state_of("Bound", "n-0", "1"));

@@ -253,10 +253,13 @@ static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
 }
 
 /* A request or an end is written by others, after the placement. */
-bool fsck_is_as_bound(const struct pod_state *state)
+bool fsck_is_as_bound(const struct fsck_current *at)
 {
+	const struct pod_state *state = &at->state;
+
 	return state->phase == STATE_BOUND && state->shard.len > 0 &&
-	       state->ask == STATE_ASK_NONE && state->ended == STATE_ENDED_NOT;
+	       state->ask == STATE_ASK_NONE && state->ended == STATE_ENDED_NOT &&
+	       at->spec_rev < at->state_rev;
 }
 
 static void keep_unlisted(struct fsck_core *core, uint32_t number)
@@ -315,7 +318,7 @@ static void judge_place(struct fsck_core *core)
 	}
 	core->counts.bound++;
 	/* The room of a gang may have been reserved before the node changed. */
-	if (fsck_is_as_bound(&at->state) &&
+	if (fsck_is_as_bound(at) &&
 	    !(at->spec_ok && at->pod.spec->template->gang != 0) &&
 	    at->state_rev > core->node[bound].bound_rev)
 		core->node[bound].bound_rev = at->state_rev;

@@ -291,7 +291,7 @@ static void carry_spread(struct fsck_core *core, const struct spec *spec, uint32
  * the state existed. */
 static int64_t bound_since(const struct fsck_current *at, const struct spec *spec)
 {
-	int64_t rev = fsck_is_as_bound(&at->state) ? at->state_rev : at->state_since_rev;
+	int64_t rev = fsck_is_as_bound(at) ? at->state_rev : at->state_since_rev;
 
 	/* No shard wrote the state: a repair derived it from an alloc, some time after
 	 * the placement. */

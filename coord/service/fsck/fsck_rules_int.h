@@ -9,7 +9,9 @@
  *
  * **Violation or condition.** A pod is on its node since the revision `lo` or later:
  * the state's own revision if it has not been written since, else the state's create
- * revision. If everything that a rule reads (specs and Nodes) is older than the later
+ * revision. (An edit of a placed pod puts its state again, together with its spec: so a
+ * state that is not newer than the spec may have been written since.) If everything that
+ * a rule reads (specs and Nodes) is older than the later
  * one of two binds, then the rule was broken when the later pod was bound, and its
  * shard broke it. Otherwise it may have become so since.
  */

@@ -80,7 +80,7 @@ enum pl_code pod_batch_add(struct pod_batch *batch, const struct pod_change *cha
                            uint32_t *out, struct pl_err *err)
 {
 	struct batch_pod *pod = &batch->pod[batch->pods];
-	struct batch_node *node;
+	struct batch_node *node = NULL;
 	struct pl_span at[2];
 	enum pl_code code;
 

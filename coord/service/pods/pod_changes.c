@@ -234,6 +234,7 @@ enum pl_code pod_changes_start(const struct service *service,
 {
 	const struct bulk_opts writer = {.slots = 1,
 	                                 .timeout_ms = service->timeout_ms,
+	                                 .patience_ms = opts->patience_ms,
 	                                 .next = on_next,
 	                                 .answer = on_answer,
 	                                 .done = on_done};

@@ -44,7 +44,8 @@ struct pod_changes_opts {
 	uint32_t count;
 	const char
 		*who; /* the writer, in states and locks; no longer than a name may be */
-	int64_t wall_ms; /* for states */
+	int64_t wall_ms;      /* for states */
+	uint64_t patience_ms; /* 0: the default of bulk_writer.h */
 	/* Once for each change, in any order. */
 	void (*report)(void *ctx, uint32_t change,
 	               const struct pod_change_result *result);
