@@ -123,7 +123,7 @@ static enum pl_code add_entry(struct pod_requests *requests, struct request_slot
 	slot->count++;
 	slot->left++;
 	requests->has_carried = false;
-	if (request.verb == POD_REQUEST_EVICT &&
+	if (request_asks_budgets(&request) &&
 	    !evict_budgets_namespace(&slot->budgets, request.namespace))
 		PL_UNREACHABLE("a namespace for which there was room");
 	return PL_OK;
@@ -134,7 +134,7 @@ static bool has_room(struct request_slot *slot, const struct pod_request *reques
 {
 	struct pl_span namespace = request->namespace;
 
-	if (request->verb != POD_REQUEST_EVICT ||
+	if (!request_asks_budgets(request) ||
 	    slot->budgets.namespaces < EVICT_BUDGETS_NAMESPACES_MAX)
 		return true;
 	for (uint32_t i = 0; i < slot->budgets.namespaces; i++)

@@ -5,7 +5,9 @@
  *
  * **Budgets.** A bound pod is evicted only as far as the disruption budgets that cover
  * it allow it; the transaction that requests the eviction lowers them. Evictions use
- * one slot, because their transactions write the same budgets.
+ * one slot, because their transactions write the same budgets. A deletion asks no budget
+ * unless it is to (under_budgets): so Kubernetes' Eviction deletes a pod, where EVICT
+ * places it again.
  *
  * Pods are read together first, then written together, each with the compares on what
  * was read. A pod that changed meanwhile is read again.
@@ -30,7 +32,7 @@ enum pod_request_verb {
 };
 
 /* The names are valid in keys. The spans are borrowed until the next call of next,
- * except reason, cluster and node, which stay. */
+ * except uid, reason, cluster and node, which stay. */
 struct pod_request {
 	enum pod_request_verb verb;
 	struct pl_span namespace, name;
@@ -38,6 +40,13 @@ struct pod_request {
 	/* ENDED: how it ended. DELETE, EVICT: STATE_ENDED_GONE means that the member
 	 * cluster is not waited for. */
 	enum state_ended ended;
+	/* DELETE: as far as budgets allow it; a pod without a place, or one that goes or has
+	 * ended, is in no budget's way. */
+	bool under_budgets;
+	/* Preconditions: the pod has this uid (empty: any), and the greater mod_revision of
+	 * spec and state is this one (0: any). */
+	struct pl_span uid;
+	int64_t version;
 	struct pl_span reason; /* DELETE, EVICT: the reason code for its state */
 	struct pl_span cluster,
 		node; /* only if it has its place there; empty: anywhere */
@@ -52,14 +61,16 @@ enum pod_request_outcome {
 	                        * was done */
 	POD_REQUEST_WITHHELD,  /* a disruption budget does not allow it now; why has
 	                        * the text */
+	POD_REQUEST_CHANGED,   /* a precondition does not hold; why has the text */
 	POD_REQUEST_MALFORMED, /* a value does not parse; why has the text */
 };
 
 struct pod_request_opts {
 	uint32_t partitions;
-	unsigned slots;                   /* transactions in flight; 0: 8. EVICT uses 1 */
+	/* transactions in flight; 0: 8. Requests under budgets use 1 */
+	unsigned slots;
 	uint64_t timeout_ms, patience_ms; /* 0: the defaults of bulk_writer.h */
-	/* EVICT: pods are evicted whatever their budgets allow. They are withheld only
+	/* Pods are evicted whatever their budgets allow. They are withheld only
 	 * if a budget can not note another pod before it is counted. */
 	bool past_budgets;
 	/* name of the user, for the states' messages; borrowed */

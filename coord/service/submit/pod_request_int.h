@@ -48,6 +48,12 @@ struct pod_requests {
 	struct request_slot slot[];
 };
 
+static inline bool request_asks_budgets(const struct pod_request *request)
+{
+	return request->verb == POD_REQUEST_EVICT ||
+	       (request->verb == POD_REQUEST_DELETE && request->under_budgets);
+}
+
 void pod_requests_fail(struct pod_requests *requests, const struct pl_err *err);
 void pod_requests_fail_with(struct pod_requests *requests, enum pl_code code);
 /* Reports what became of a pod; nothing more is done about it. */

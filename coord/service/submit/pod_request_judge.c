@@ -2,10 +2,6 @@
 #include "coord/service/submit/pod_request_int.h"
 #include "shardsched/records/pod_location.h"
 
-static const char *const done_by[] = {[POD_REQUEST_DELETE] = "deleted",
-                                      [POD_REQUEST_EVICT] = "evicted",
-                                      [POD_REQUEST_ENDED] = ""};
-
 /* Whether the state has what is requested already. */
 static bool is_done_already(const struct pod_request *request,
                             const struct pod_state *state)
@@ -29,28 +25,27 @@ static enum pl_code change_state(struct pod_requests *requests, struct request_s
                                  struct pl_err *err)
 {
 	const struct pod_request *request = &entry->request;
+	const char *word = request_asks_budgets(request) ? "evicted" : "deleted";
 	enum pl_code code;
+	/* A pod that was asked to go before has used its budgets then. */
+	bool stays = state->phase == STATE_BOUND && state->ask == STATE_ASK_NONE;
 
-	if (request->verb == POD_REQUEST_DELETE) {
+	entry->disturbs = request_asks_budgets(request) && stays &&
+	                  entry->labels != NULL && state->ended == STATE_ENDED_NOT;
+	if (request->verb == POD_REQUEST_DELETE)
 		state->ask = STATE_ASK_DELETE;
-	} else if (request->verb == POD_REQUEST_EVICT && state->phase == STATE_BOUND &&
-	           state->ask == STATE_ASK_NONE) {
+	else if (request->verb == POD_REQUEST_EVICT && stays)
 		state->ask = STATE_ASK_EVICT;
-		entry->disturbs =
-			entry->labels != NULL && state->ended == STATE_ENDED_NOT;
-	}
 	if (request->ended != STATE_ENDED_NOT && state->ended == STATE_ENDED_NOT)
 		state->ended = request->ended;
 	if (request->verb != POD_REQUEST_ENDED) {
-		const char *message =
-			pl_arena_printf(&slot->arena, "%s by %.120s",
-		                        done_by[request->verb], requests->opts.who);
+		const char *message = pl_arena_printf(&slot->arena, "%s by %.120s", word,
+		                                      requests->opts.who);
 
 		if (message == NULL)
 			return pl_err_set(err, PL_NOMEM, "write a message");
-		state->reason = request->reason.len > 0
-		                        ? request->reason
-		                        : pl_span_str(done_by[request->verb]);
+		state->reason =
+			request->reason.len > 0 ? request->reason : pl_span_str(word);
 		state->message = pl_span_str(message);
 	}
 	pl_buf_clear(&requests->buf, SIZE_MAX);
@@ -147,7 +142,7 @@ static void read_labels(struct pod_requests *requests, struct request_slot *slot
 	bool own;
 
 	pod_requests_unlabel(requests, entry);
-	if (entry->request.verb != POD_REQUEST_EVICT || spec == NULL)
+	if (!request_asks_budgets(&entry->request) || spec == NULL)
 		return;
 	root = reader_init(&reader, &slot->arena, spec->value, &err);
 	meta = reader_object(&reader, root, "metadata");
@@ -160,6 +155,49 @@ static void read_labels(struct pod_requests *requests, struct request_slot *slot
 		entry->labels = labels_make(&maker, pairs);
 	if (reader.code == PL_NOMEM || maker.code != PL_OK)
 		pod_requests_fail_with(requests, PL_NOMEM);
+}
+
+/* NULL: it holds. PL_NOMEM: it is not known. */
+static const char *failed_precondition(struct request_slot *slot,
+                                       const struct request_entry *entry,
+                                       const struct kv_record *spec,
+                                       const struct kv_record *state, enum pl_code *code)
+{
+	const struct pod_request *request = &entry->request;
+	int64_t spec_rev = spec == NULL ? 0 : spec->mod_revision;
+	int64_t state_rev = state == NULL ? 0 : state->mod_revision;
+	struct pl_err err = {0};
+	struct reader reader = {.code = PL_OK};
+	struct pl_span uid = {0};
+	struct pl_json root;
+
+	if (request->uid.len > 0 && spec != NULL) {
+		root = reader_init(&reader, &slot->arena, spec->value, &err);
+		uid = reader_text(&reader, reader_object(&reader, root, "metadata"),
+		                  "uid");
+	}
+	*code = reader.code == PL_NOMEM ? PL_NOMEM : PL_OK;
+	if (request->uid.len > 0 && !pl_span_eq(uid, request->uid))
+		return "its uid is another one";
+	if (request->version != 0 &&
+	    request->version != (spec_rev > state_rev ? spec_rev : state_rev))
+		return "it has changed since";
+	return NULL;
+}
+
+/* False: the pod is not the one that the request means. */
+static bool check_preconditions(struct pod_requests *requests, struct request_slot *slot,
+                                struct request_entry *entry, const struct kv_record *spec,
+                                const struct kv_record *state)
+{
+	enum pl_code code;
+	const char *why = failed_precondition(slot, entry, spec, state, &code);
+
+	if (code != PL_OK)
+		pod_requests_fail_with(requests, code);
+	else if (why != NULL)
+		pod_requests_report(requests, slot, entry, POD_REQUEST_CHANGED, why);
+	return code == PL_OK && why == NULL;
 }
 
 void pod_requests_apply_read(struct pod_requests *requests, struct request_slot *slot,
@@ -187,7 +225,7 @@ void pod_requests_apply_read(struct pod_requests *requests, struct request_slot 
 		pod_requests_report(requests, slot, entry, POD_REQUEST_ABSENT, NULL);
 	else if (spec == NULL && state == NULL)
 		entry->at = entry->named; /* deleted meanwhile */
-	else {
+	else if (check_preconditions(requests, slot, entry, spec, state)) {
 		read_labels(requests, slot, entry, spec);
 		judge_pod(requests, slot, entry, spec, state);
 	}
