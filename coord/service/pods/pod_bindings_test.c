@@ -226,3 +226,88 @@ T_CASE(a_bound_pods_rules_are_registered_with_it)
 	T_TRUE(rev_at("/groups/shop/registry") < result[0].revision);
 	down();
 }
+
+/* -- what the caller knows --------------------------------------------------------- */
+
+static struct pod_value value_of(const char *key, char *room, size_t size)
+{
+	struct pod_value value = {.rev = rev_at(key)};
+
+	(void)snprintf(room, size, "%s", value.rev == 0 ? "" : value_at(key));
+	value.value = pl_span_str(room);
+	return value;
+}
+
+static void know_all(struct pod_batch *batch, char room[2][600])
+{
+	struct pod_value alloc = value_of(node_key("alloc", "n-1"), room[0], 600);
+	struct pod_value node = value_of(node_key("nodes", "n-1"), room[1], 600);
+	const struct pod_value none = {0};
+
+	pod_batch_know_node(batch, PL_SPAN_LIT("east"), PL_SPAN_LIT("n-1"), &alloc,
+	                    &node);
+	T_OK(pod_batch_know_rules(batch, PL_SPAN_LIT(""), &none, &kit.err), &kit.err);
+	T_OK(pod_batch_know_rules(batch, PL_SPAN_LIT("shop"), &none, &kit.err), &kit.err);
+}
+
+static uint32_t reads_of(struct pod_batch *batch, struct kv_req **op)
+{
+	uint32_t count;
+
+	T_EQ(pod_batch_reads(batch, 128, &kit.arena, op, &count), PL_OK);
+	return count;
+}
+
+static enum builder_verdict commit(struct pod_batch *batch)
+{
+	struct txn_builder builder;
+	struct builder_found found;
+	struct kv_req req;
+	uint32_t asked;
+
+	T_OK(pod_batch_build(batch, &builder, &kit.arena, (struct kv_limits){0}, 1000,
+	                     &asked, &kit.err),
+	     &kit.err);
+	T_EQ(asked, 1);
+	builder_req(&builder, &req);
+	T_EQ(kit_call(&kit, &req), PL_OK);
+	T_TRUE(pod_batch_answer(batch, &builder, &kit.result, 0, &found));
+	return found.verdict;
+}
+
+/* The Node has changed since the caller heard of it, the alloc that it knows is newer. */
+T_CASE(known_values_are_compared_and_read_when_they_are_outdated)
+{
+	struct pod_batch batch;
+	char room[2][600];
+	struct kv_req *op, req;
+	uint32_t at, count;
+
+	for (unsigned i = 0; i < 2; i++) {
+		up();
+		put_node("n-1", "4", EMPTY);
+		put_spec(0, "", "");
+		bind_pod(0);
+		pod_batch_init(&batch, PARTITIONS, "api-1");
+		pod_batch_begin(&batch);
+		T_OK(pod_batch_add(&batch, &change[0], &at, &kit.err), &kit.err);
+		T_EQ(reads_of(&batch, &op), 4);
+		know_all(&batch, room);
+		T_EQ(reads_of(&batch, &op), 0);
+		if (i == 1) {
+			(void)kit_put(&kit, node_key("nodes", "n-1"), room[1]);
+			T_EQ(commit(&batch), BUILDER_SAME);
+			count = reads_of(&batch, &op);
+			T_EQ(count, 4);
+			req = (struct kv_req){.op = KV_TXN,
+			                      .txn = {.then = op, .then_count = count}};
+			T_EQ(kit_call(&kit, &req), PL_OK);
+			T_OK(pod_batch_take(&batch, op, &kit.result, count, &kit.err),
+			     &kit.err);
+		}
+		T_EQ(commit(&batch), BUILDER_OURS);
+		T_TRUE(value_at(key_of(0, "state")) != NULL);
+		pod_batch_done(&batch);
+		down();
+	}
+}

@@ -137,6 +137,13 @@ void pod_batch_know_node(struct pod_batch *batch, struct pl_span cluster,
 	to->read = to->known = true;
 }
 
+enum pl_code pod_batch_know_rules(struct pod_batch *batch, struct pl_span namespace,
+                                  const struct pod_value *registry, struct pl_err *err)
+{
+	return rule_locks_read(&batch->locks, namespace, registry->rev, registry->value,
+	                       err);
+}
+
 static struct pl_span key_of(struct pl_arena *arena, const struct keys_id *id)
 {
 	struct keys_text text;

@@ -132,11 +132,18 @@ PL_NODISCARD enum pl_code pod_batch_add(struct pod_batch *batch,
                                         const struct pod_change *change, uint32_t *out,
                                         struct pl_err *err);
 
-/* A node's alloc and Node, if the caller knows them: they are not read then. Of a node
- * that no change concerns they are ignored. */
+/* A node's alloc and Node, if the caller knows them: they are not read then. Borrowed until
+ * the batch begins anew; of a node that no change concerns they are ignored. */
 void pod_batch_know_node(struct pod_batch *batch, struct pl_span cluster,
                          struct pl_span name, const struct pod_value *alloc,
                          const struct pod_value *node);
+/* A registry (namespace empty: the global one), if the caller knows it; rev 0: there is
+ * none. It is kept for further batches, until a transaction shows that it is outdated.
+ * PL_NOMEM. */
+PL_NODISCARD enum pl_code pod_batch_know_rules(struct pod_batch *batch,
+                                               struct pl_span namespace,
+                                               const struct pod_value *registry,
+                                               struct pl_err *err);
 /* At most most operations that read what is missing; 0: nothing is. *op is in the arena.
  * PL_NOMEM. */
 PL_NODISCARD enum pl_code pod_batch_reads(struct pod_batch *batch, uint32_t most,
