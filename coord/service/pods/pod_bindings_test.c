@@ -39,6 +39,26 @@ T_CASE(a_waiting_pod_is_bound_over_its_state)
 	down();
 }
 
+/* An annotation since then: a conflict only where the client named the version. */
+T_CASE(a_binding_may_name_the_version_of_its_pod)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		up();
+		put_node("n-1", "4", EMPTY);
+		put_spec(0, "", "");
+		put_state(0, WAITS);
+		bind_pod(0);
+		change[0].exact = i % 2 == 1;
+		if (i >= 2)
+			(void)kit_put(&kit, key_of(0, "spec"), spec_text[0]);
+		run(1);
+		T_EQ(result[0].outcome, i == 3 ? POD_CHANGE_CONFLICT : POD_CHANGE_DONE);
+		if (i == 3)
+			T_STR(value_at(node_key("alloc", "n-1")), EMPTY);
+		down();
+	}
+}
+
 /* Eight pods of half a cpu on a node of two: four are bound, whichever those are. */
 T_CASE(pods_on_one_node_share_its_room)
 {

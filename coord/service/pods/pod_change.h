@@ -49,9 +49,13 @@ struct pod_change {
 	struct builder_pod pod;
 	struct pod_value spec, state; /* as the client saw them; there is a spec */
 	bool has_other_keys;          /* as in builder_decision */
-	struct pl_span edited; /* EDIT: the new spec; fields that may not change were
-	                               * checked, but for those that would break the store */
-	struct pl_span uid;    /* BIND: of the pod; empty: any */
+	/* EDIT: the new spec. Fields that may not change were checked by the caller, but for
+	 * those that would break the store. */
+	struct pl_span edited;
+	struct pl_span uid; /* BIND: of the pod; empty: any */
+	/* BIND: the spec is compared even where a state stands for it, so that an edit that
+	 * no decision reads is a conflict, too. (EDIT compares both in any case.) */
+	bool exact;
 	struct pl_span cluster, node; /* BIND */
 };
 
@@ -91,7 +95,7 @@ struct batch_pod {
 	bool done;      /* reported: left out of further transactions */
 	bool asked;     /* in the transaction that was built last */
 	uint32_t node;  /* index; UINT32_MAX: none */
-	uint32_t entry; /* in the builder */
+	uint32_t entry; /* in the builder; if exact, the next one compares the spec */
 	struct pl_span state;
 	enum pod_refusal refusal;
 	const char *why; /* in the arena */

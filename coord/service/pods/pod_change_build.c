@@ -191,6 +191,27 @@ static enum step prepare(struct batch_build *build, struct batch_pod *pod)
 	return step;
 }
 
+/* Without a state the first decision compares the spec. */
+static bool is_exact(const struct batch_pod *pod)
+{
+	return pod->kind == POD_BINDING && pod->change.exact &&
+	       pod->change.state.rev != 0;
+}
+
+static bool add_exact(struct batch_build *build, const struct batch_pod *pod)
+{
+	const struct pod_change *change = &pod->change;
+	const struct keys_id id = {.kind = KEYS_SPEC,
+	                           .partition = change->pod.partition,
+	                           .scope = change->pod.namespace,
+	                           .name = change->pod.name};
+	struct keys_text text;
+
+	if (keys_build(&id, &text, NULL) != PL_OK)
+		PL_UNREACHABLE("a name that no key can have");
+	return builder_expect(build->builder, keys_span(&text), change->spec.rev);
+}
+
 static bool add_entry(struct batch_build *build, const struct batch_pod *pod)
 {
 	const struct pod_change *change = &pod->change;
@@ -212,8 +233,10 @@ static bool add_entry(struct batch_build *build, const struct batch_pod *pod)
 		.has_other_keys = change->has_other_keys,
 	};
 
-	return pod->kind == POD_BINDING ? builder_put_state(build->builder, &decided)
-	                                : builder_edit_pod(build->builder, &edit);
+	if (pod->kind != POD_BINDING)
+		return builder_edit_pod(build->builder, &edit);
+	return builder_put_state(build->builder, &decided) &&
+	       (!is_exact(pod) || add_exact(build, pod));
 }
 
 static enum step add_pod(struct batch_build *build, struct batch_pod *pod)
@@ -369,11 +392,16 @@ bool pod_batch_answer(struct pod_batch *batch, const struct txn_builder *builder
                       struct builder_found *out)
 {
 	struct batch_pod *pod = &batch->pod[number];
+	struct builder_found exact;
 
 	PL_ASSERT(number < batch->pods && pod->asked);
 	if (!builder_answer(builder, result, pod->entry, out))
 		return false;
 	pod->asked = false;
+	if (is_exact(pod) && out->verdict == BUILDER_SAME &&
+	    builder_answer(builder, result, pod->entry + 1, &exact) &&
+	    exact.verdict != BUILDER_SAME)
+		out->verdict = BUILDER_NEWER;
 	pod->done = out->verdict != BUILDER_SAME;
 	forget_read(batch, result->txn.succeeded);
 	return true;
