@@ -272,7 +272,7 @@ T_CASE(exactly_terminating_pods_are_marked)
 	mends(1);
 }
 
-/* Spec and state in one transaction, as edits put them (ADR 27). */
+/* Spec and state in one transaction, as edits put them (ADR 29). */
 static void edit_pod_of_n_0(void)
 {
 	static char spec[TEXT_SIZE], state[TEXT_SIZE], spec_key[160], state_key[160];

@@ -318,8 +318,7 @@ static void judge_place(struct fsck_core *core)
 	}
 	core->counts.bound++;
 	/* The room of a gang may have been reserved before the node changed. */
-	if (fsck_is_as_bound(at) &&
-	    !(at->spec_ok && at->pod.spec->template->gang != 0) &&
+	if (fsck_is_as_bound(at) && !(at->spec_ok && at->pod.spec->template->gang != 0) &&
 	    at->state_rev > core->node[bound].bound_rev)
 		core->node[bound].bound_rev = at->state_rev;
 	if (!there)

@@ -175,4 +175,10 @@ PL_NODISCARD bool pod_batch_answer(struct pod_batch *batch,
                                    const struct kv_result *result, uint32_t pod,
                                    struct builder_found *out);
 
+/* For writers with transactions of their own: the entry of an edit that was judged in a
+ * batch. It is all that a quiet or fresh one needs; a placed one goes through the batch. Its
+ * verdict is BUILDER_OURS, or as above. False: it does not fit, or builder->code is set. */
+bool pod_change_add_edit(struct txn_builder *builder, const struct pod_change *change,
+                         enum pod_change_kind kind);
+
 #endif

@@ -212,6 +212,24 @@ static bool add_exact(struct batch_build *build, const struct batch_pod *pod)
 	return builder_expect(build->builder, keys_span(&text), change->spec.rev);
 }
 
+bool pod_change_add_edit(struct txn_builder *builder, const struct pod_change *change,
+                         enum pod_change_kind kind)
+{
+	const struct builder_edit edit = {
+		.pod = change->pod,
+		.spec_rev = change->spec.rev,
+		.state_rev = change->state.rev,
+		.spec = change->edited,
+		.state = change->state.value,
+		.then = kind == POD_EDIT_FRESH    ? BUILDER_STATE_GOES
+	                : kind == POD_EDIT_PLACED ? BUILDER_STATE_REPUTS
+	                                          : BUILDER_STATE_STAYS,
+		.has_other_keys = change->has_other_keys,
+	};
+
+	return builder_edit_pod(builder, &edit);
+}
+
 static bool add_entry(struct batch_build *build, const struct batch_pod *pod)
 {
 	const struct pod_change *change = &pod->change;
@@ -221,20 +239,9 @@ static bool add_entry(struct batch_build *build, const struct batch_pod *pod)
 	                                         .state = pod->state,
 	                                         .has_other_keys =
 	                                                 change->has_other_keys};
-	const struct builder_edit edit = {
-		.pod = change->pod,
-		.spec_rev = change->spec.rev,
-		.state_rev = change->state.rev,
-		.spec = change->edited,
-		.state = change->state.value,
-		.then = pod->kind == POD_EDIT_FRESH    ? BUILDER_STATE_GOES
-	                : pod->kind == POD_EDIT_PLACED ? BUILDER_STATE_REPUTS
-	                                               : BUILDER_STATE_STAYS,
-		.has_other_keys = change->has_other_keys,
-	};
 
 	if (pod->kind != POD_BINDING)
-		return builder_edit_pod(build->builder, &edit);
+		return pod_change_add_edit(build->builder, change, pod->kind);
 	return builder_put_state(build->builder, &decided) &&
 	       (!is_exact(pod) || add_exact(build, pod));
 }

@@ -1,5 +1,5 @@
 /*
- * What a shard makes of edits (ADR 27): of pods that wait, of decisions in flight, and of
+ * What a shard makes of edits (ADR 29): of pods that wait, of decisions in flight, and of
  * pods that have a place.
  */
 #include "shardsched/shard/cache/cache.h"
@@ -107,6 +107,39 @@ T_CASE(a_decision_in_flight_fails_and_is_made_anew)
 	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 2000);
 	sched_figures(rig.sched, &figures);
 	T_TRUE(figures.txns_failed > 0);
+	rig_close(&rig);
+}
+
+/* A client of the API binds the pod to n-2 while this shard's decision is out. */
+T_CASE(a_pod_that_a_client_binds_is_left_there)
+{
+	struct sched_figures figures;
+
+	begin("4");
+	rig_pod(&rig, 0, "a", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	T_EQ(pod_a()->stage, POD_COMMITTING);
+	rig_node(&rig, 0, "n-2", "4");
+	rig_put(&rig, STATE_A,
+	        "{\"v\":1,\"uid\":\"u-a\",\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":"
+	        "\"n-2\",\"shard\":\"api-1\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	rig_put(&rig, "/alloc/0000/east/n-2",
+	        "{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"},\"pods\":{\"0000\":"
+	        "{\"web\":[\"a\"]}}}");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "a"), "n-2");
+	T_EQ(pod_a()->stage, POD_IDLE);
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 0);
+	T_EQ(rig.malformed, 0);
+	sched_figures(rig.sched, &figures);
+	T_TRUE(figures.txns_failed > 0);
+	sched_check(rig.sched);
+	/* The room that the pod takes there is counted. */
+	rig_pod(&rig, 0, "b", "4", "");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "b"), "n-1");
 	rig_close(&rig);
 }
 
