@@ -71,6 +71,8 @@ static const struct key_layout {
 	[KEYS_CONFIG] = {"configuration", {W("config"), N(CONFIG), V}},
 	[KEYS_LEADER] = {"leader", {W("leader"), N(ROLE)}},
 	[KEYS_PIN] = {"pin", {W("pins"), N(PIN)}},
+	[KEYS_NAMESPACES] = {"lock of the namespaces",
+                             {W("objects"), W("core"), W("namespaces")}},
 	[KEYS_OBJECT] = {"object", {W("objects"), G, R, N(OBJECT)}},
 	[KEYS_OBJECT_IN] = {"object in a namespace",
                             {W("objects"), G, R, S(NAMESPACE), N(OBJECT)}},

@@ -21,6 +21,7 @@
  *	/config/<config>/<version>                 KEYS_CONFIG
  *	/leader/<role>                             KEYS_LEADER
  *	/pins/<pin>                                KEYS_PIN
+ *	/objects/core/namespaces                   KEYS_NAMESPACES
  *	/objects/<group>/<resource>/<name>             KEYS_OBJECT
  *	/objects/<group>/<resource>/<namespace>/<name> KEYS_OBJECT_IN
  *	/nodes/tick                                KEYS_NODES_TICK
@@ -71,8 +72,9 @@ enum keys_kind {
 	KEYS_CONFIG,
 	KEYS_LEADER,
 	KEYS_PIN,
-	KEYS_OBJECT,    /* an object of an API that stands in no namespace */
-	KEYS_OBJECT_IN, /* and one that does */
+	KEYS_NAMESPACES, /* the lock of the labels of all namespaces */
+	KEYS_OBJECT,     /* an object of an API that stands in no namespace */
+	KEYS_OBJECT_IN,  /* and one that does */
 	/* Ticks (store/kv/cache/cache.h) mean nothing: readers of a prefix pass over
 	 * its tick. */
 	KEYS_NODES_TICK,

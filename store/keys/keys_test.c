@@ -93,6 +93,7 @@ T_CASE(each_kind_of_key_builds_and_parses)
 	builds((struct keys_id){.kind = KEYS_LEADER, .name = L("connector.east")},
 	       "/leader/connector.east");
 	builds((struct keys_id){.kind = KEYS_PIN, .name = L("fsck.1")}, "/pins/fsck.1");
+	builds((struct keys_id){.kind = KEYS_NAMESPACES}, "/objects/core/namespaces");
 	builds((struct keys_id){.kind = KEYS_OBJECT,
 	                        .group = L("scheduling.k8s.io"),
 	                        .resource = L("priorityclasses"),

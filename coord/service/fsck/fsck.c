@@ -86,7 +86,8 @@ static unsigned pieces_of(const struct fsck *fsck)
 	const char *prefix = fsck_prefixes[fsck->prefix];
 
 	if (strcmp(prefix, "/budgets/") == 0 || strcmp(prefix, "/gangs/") == 0 ||
-	    strcmp(prefix, "/groups/") == 0)
+	    strcmp(prefix, "/groups/") == 0 ||
+	    pl_span_starts(pl_span_str(prefix), PL_SPAN_LIT("/objects/")))
 		return 1;
 	return fsck->opts.partitions < PIECES_MAX ? fsck->opts.partitions : PIECES_MAX;
 }

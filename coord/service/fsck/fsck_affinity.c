@@ -123,6 +123,18 @@ static uint32_t find_clash(const struct fsck_core *core, const struct fsck_domai
 	return FSCK_NONE;
 }
 
+/* The labels of some namespace were changed after both were bound: they may have been far
+ * from each other then. */
+static bool is_older(const struct fsck_core *core, const struct pod_term *term,
+                     uint32_t number, uint32_t other)
+{
+	const struct fsck_bound *bound = core->rules.bound;
+
+	return term->namespace_selector->flags == 0 &&
+	       !selector_is_everything(term->namespace_selector) &&
+	       bound[number].lo < core->labels_rev && bound[other].lo < core->labels_rev;
+}
+
 static void judge_anti_affinity_pod(struct fsck_core *core, const struct pod_term *term,
                                     uint32_t number, uint32_t stamp)
 {
@@ -140,7 +152,7 @@ static void judge_anti_affinity_pod(struct fsck_core *core, const struct pod_ter
 	if (domain->pods <= itself)
 		return;
 	other = find_clash(core, domain, number);
-	if (other != FSCK_NONE)
+	if (other != FSCK_NONE && !is_older(core, term, number, other))
 		fsck_report(core, FSCK_RULES_APART, state_key(core, number, &text),
 		            state_key(core, other, &with),
 		            "both are in " PL_SPAN_FMT " " PL_SPAN_FMT
@@ -150,7 +162,7 @@ static void judge_anti_affinity_pod(struct fsck_core *core, const struct pod_ter
 		fsck_report(core, FSCK_RULES_APART_SINCE, state_key(core, number, &text),
 		            state_key(core, other_than(domain->least, number), &with),
 		            "both are in " PL_SPAN_FMT " " PL_SPAN_FMT
-		            " since a Node or a pod was changed",
+		            " since a Node, a pod or a namespace was changed",
 		            PL_SPAN_ARG(key), PL_SPAN_ARG(value));
 }
 

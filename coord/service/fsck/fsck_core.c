@@ -5,6 +5,7 @@
 
 #include "coord/claims/owner.h"
 #include "coord/service/fsck/fsck_int.h"
+#include "shardsched/records/cluster_object.h"
 #include "store/base/alloc.h"
 #include "store/base/hash.h"
 
@@ -33,9 +34,17 @@ bool fsck_is_condition(enum fsck_code code)
 	return is[code];
 }
 
+/* Only what decisions read: the events and configmaps of a cluster stand there, too. The
+ * lock of the namespaces stands beside them. */
+#define OBJECT_PREFIX(kind, group, resource, in) "/objects/" group "/" resource "/",
 const char *const fsck_prefixes[FSCK_PREFIXES] = {
-	"/alloc/",      "/budgets/",   "/gangs/", "/groups/",
-	"/partitions/", "/schedules/", "/nodes/"};
+	"/alloc/",
+	"/budgets/",
+	"/gangs/",
+	"/groups/",
+	CLUSTER_STORED_MAP(OBJECT_PREFIX) "/partitions/",
+	"/schedules/",
+	"/nodes/"};
 
 /* -- parts ------------------------------------------------------------------------- */
 
@@ -205,6 +214,10 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 	case KEYS_ALLOC:
 		fsck_feed_alloc(core, record, id);
 		return;
+	case KEYS_OBJECT:
+	case KEYS_OBJECT_IN:
+		fsck_feed_object(core, record, id);
+		return;
 	case KEYS_BUDGET:
 		fsck_feed_budget(core, record, id);
 		return;
@@ -231,6 +244,7 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 		return;
 	case KEYS_META:
 	case KEYS_BUDGETS_LOCK: /* only its revision matters */
+	case KEYS_NAMESPACES:
 	case KEYS_CLUSTER:
 	case KEYS_SHARD:
 	case KEYS_DIGEST:
@@ -238,8 +252,6 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 	case KEYS_CONFIG:
 	case KEYS_LEADER:
 	case KEYS_PIN:
-	case KEYS_OBJECT:
-	case KEYS_OBJECT_IN:
 	case KEYS_NODES_TICK:
 	case KEYS_SCHEDULES_TICK:
 	case KEYS_BUDGETS_TICK:
@@ -315,6 +327,7 @@ enum pl_code fsck_core_new(const struct fsck_core_opts *opts, struct fsck_core *
 	core->wall_ms = opts->wall_ms;
 	core->found = opts->found;
 	core->ctx = opts->ctx;
+	pl_map_init(&core->labels);
 	model_init(&core->model);
 	pl_arena_init(&core->scratch, SCRATCH_CHUNK, READER_ARENA_MAX);
 	pl_arena_init(&core->at.state_arena, 0, READER_ARENA_MAX);
@@ -330,6 +343,7 @@ void fsck_core_free(struct fsck_core *core)
 		return;
 	pod_drop(&core->model, &core->at.pod);
 	fsck_rules_done(core);
+	fsck_objects_done(core);
 	model_done(&core->model);
 	pl_arena_done(&core->scratch);
 	pl_arena_done(&core->at.state_arena);

@@ -69,6 +69,7 @@
 	X(BUDGET_MALFORMED, "budget.malformed", "a malformed disruption budget")         \
 	X(BUDGET_BEHIND, "budget.behind",                                                \
 	  "a disruption budget allows more than its pods do")                            \
+	X(OBJECT_MALFORMED, "object.malformed", "a malformed object of the cluster")     \
 	X(REGISTRY_MALFORMED, "registry.malformed", "a malformed registry")              \
 	X(REGISTRY_TERM, "registry.term",                                                \
 	  "a registered term that is not what its pod carries")                          \
@@ -121,7 +122,7 @@ struct fsck_core;
 
 /* The prefixes that are read, in this order, each in the order of its keys. Nodes are
  * the last one, because what pods want to know of them must be known by then. */
-enum { FSCK_PREFIXES = 7 };
+enum { FSCK_PREFIXES = 19 };
 extern const char *const fsck_prefixes[FSCK_PREFIXES];
 
 struct fsck_core_opts {

@@ -47,21 +47,6 @@ static void make_tags(struct fsck_rules *rules)
 		qsort(finder->tag, finder->tags, sizeof *finder->tag, tag_cmp);
 }
 
-/* Kubernetes gives this label to every namespace. The store has no Namespace objects. */
-static const struct labels *namespace_labels(struct fsck_core *core, uint32_t namespace)
-{
-	struct draft_pair pair = {PL_SPAN_LIT("kubernetes.io/metadata.name"),
-	                          model_text(&core->model, namespace)};
-	const struct labels *labels;
-	struct maker maker;
-
-	maker_init(&maker, &core->model, &core->scratch);
-	labels = labels_make(&maker, (struct draft_pairs){&pair, 1});
-	if (maker.code != PL_OK)
-		fsck_no_memory(core);
-	return labels;
-}
-
 static void make_namespaces(struct fsck_core *core)
 {
 	struct fsck_finder *finder = &core->rules.finder;
@@ -73,7 +58,7 @@ static void make_namespaces(struct fsck_core *core)
 			continue;
 		finder->in_namespace[finder->namespaces++] = (struct fsck_namespace){
 			.namespace = namespace,
-			.labels = namespace_labels(core, namespace)};
+			.labels = fsck_namespace_labels(core, namespace)};
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "shardsched/records/alloc.h"
 #include "shardsched/records/pod_location.h"
 #include "shardsched/records/pod_state.h"
+#include "store/base/map.h"
 
 #define FSCK_NONE UINT32_MAX
 
@@ -151,6 +152,13 @@ struct fsck_current {
 	struct pl_arena state_arena;
 };
 
+/* The labels of a namespace that the store has. */
+struct fsck_labels {
+	struct pl_map_node by_name;
+	uint32_t name;               /* held */
+	const struct labels *labels; /* held */
+};
+
 struct fsck_core {
 	uint32_t partitions;
 	fsck_found_fn *found;
@@ -183,7 +191,9 @@ struct fsck_core {
 	struct pl_arena kept; /* lives until the end */
 	int64_t shape_rev, newest_node_rev;
 	struct fsck_rules rules;
-	unsigned stage; /* index in fsck_prefixes */
+	struct pl_map labels; /* struct fsck_labels of stored namespaces */
+	int64_t labels_rev;   /* revision of the Namespace that was changed last */
+	unsigned stage;       /* index in fsck_prefixes */
 	int64_t wall_ms;
 	bool pods_unreadable; /* some pod does not parse, so it may carry any term */
 	bool allocs_unreadable; /* some alloc is missing or does not parse, so it may list any pod */
@@ -203,6 +213,14 @@ PL_PRINTF(5, 6)
 void fsck_report(struct fsck_core *core, enum fsck_code code, struct pl_span key,
                  struct pl_span other, const char *fmt, ...);
 void fsck_no_memory(struct fsck_core *core);
+
+/* fsck_objects.c */
+void fsck_feed_object(struct fsck_core *core, const struct kv_record *record,
+                      const struct keys_id *id);
+/* With a reference: those of the stored namespace, or those that every namespace has.
+ * NULL: no memory. */
+const struct labels *fsck_namespace_labels(struct fsck_core *core, uint32_t name);
+void fsck_objects_done(struct fsck_core *core);
 
 uint32_t fsck_node_add(struct fsck_core *core, struct pl_span scope, struct pl_span name,
                        uint32_t partition);

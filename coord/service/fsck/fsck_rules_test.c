@@ -483,3 +483,40 @@ T_CASE(labels_of_replicas_are_seen)
 	T_TRUE(strstr(r.text, "/web/b/state") != NULL);
 	down();
 }
+
+/* Away from pods of app y in namespaces of team a. */
+#define APART_FROM_TEAM                                                              \
+	AFFINITY(                                                                    \
+		"podAntiAffinity",                                                   \
+		"{\"topologyKey\":\"zone\",\"namespaceSelector\":{\"matchLabels\":{" \
+		"\"team\":\"a\"}},\"labelSelector\":{\"matchLabels\":{\"app\":\"y\"}}}")
+
+static void put_namespace(const char *team)
+{
+	char json[TEXT_SIZE];
+
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"web\",\"labels\":{\"team\":\"%s\"}}}",
+	               team);
+	(void)kit_put(&kit, "/objects/core/namespaces/web", json);
+	(void)kit_put(&kit, "/objects/core/namespaces", "{\"v\":1}");
+}
+
+/* Rules go by the labels of stored Namespaces; what came together before the labels
+ * changed is a condition only. */
+T_CASE(labels_of_namespaces)
+{
+	for (unsigned late = 0; late < 2; late++) {
+		up_empty();
+		if (late == 0)
+			put_namespace("a");
+		put_pod("a", "x", APART_FROM_TEAM, "n-0");
+		put_pod("b", "y", "", "n-1");
+		settles(FSCK_RULES_APART, late == 0);
+		if (late == 1) {
+			put_namespace("a");
+			settles(FSCK_RULES_APART_SINCE, 1);
+		}
+		down();
+	}
+}
