@@ -181,3 +181,29 @@ T_CASE(cancel_ends_an_explanation_through_done)
 	T_CODE(failure.code, PL_CANCELED, &failure);
 	kit_close(&kit);
 }
+
+/* A decision goes by the objects that shards go by. */
+T_CASE(cluster_objects_count)
+{
+	up();
+	put_spec("db-0", "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
+	                 "\"claimName\":\"c\"}}],");
+	T_CODE(explain("db-0"), PL_OK, &failure);
+	says("persistentvolumeclaim \\\"c\\\" not found");
+	(void)kit_put(&kit, "/objects/core/persistentvolumes/v",
+	              "{\"metadata\":{\"name\":\"v\"},\"spec\":{\"capacity\":{"
+	              "\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOnce\"],"
+	              "\"csi\":{\"driver\":\"d\",\"volumeHandle\":\"h\"},\"claimRef\":{"
+	              "\"namespace\":\"shop\",\"name\":\"c\"}}}");
+	(void)kit_put(&kit, "/objects/core/persistentvolumeclaims/shop/c",
+	              "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"c\","
+	              "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}},"
+	              "\"spec\":{\"volumeName\":\"v\",\"accessModes\":["
+	              "\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":"
+	              "\"1Gi\"}}}}");
+	/* malformed: it is not there, for a shard either */
+	(void)kit_put(&kit, "/objects/core/namespaces/shop", "{");
+	T_CODE(explain("db-0"), PL_OK, &failure);
+	says("\"verdict\":\"placed\"");
+	kit_close(&kit);
+}

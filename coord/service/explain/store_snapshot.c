@@ -5,6 +5,7 @@
 
 #include "shardsched/model/parse.h"
 #include "shardsched/records/pod_state.h"
+#include "shardsched/snapshot/object_catalog.h"
 #include "store/base/alloc.h"
 
 enum { ARENA_CHUNK = 1 << 16, PODS_CHUNK = 1 << 20, PODS_MAX = 1 << 30 };
@@ -68,6 +69,70 @@ static void report_progress(struct store_snapshot *cluster, const char *what,
 {
 	if (cluster->progress != NULL)
 		cluster->progress(cluster->ctx, what, count);
+}
+
+/* -- cluster objects ------------------------------------------------------------------
+ */
+
+#define OBJECT_PREFIX(kind, group, resource, in) "/objects/" group "/" resource "/",
+#define OBJECT_STAGE(kind, group, resource, in) STAGE_##kind,
+enum {
+	CLUSTER_FOLLOWED_MAP(OBJECT_STAGE) STAGE_NODES,
+	STAGE_ALLOCS,
+	STAGE_SCHEDULES,
+	STAGES
+};
+
+static struct parse parse_of(struct store_snapshot *cluster)
+{
+	return (struct parse){.model = engine_model(cluster->engine),
+	                      .arena = &cluster->arena};
+}
+
+static enum pl_code on_object(struct store_snapshot *cluster,
+                              const struct kv_record *record, struct pl_err *err)
+{
+	struct parse parse = parse_of(cluster);
+	struct cluster_object object;
+	struct pl_err why = {0};
+	struct keys_id id;
+	enum pl_code code;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK ||
+	    cluster_object_kind_of(&id) == CLUSTER_OBJECT_KINDS)
+		return PL_OK;
+	pl_arena_reset(&cluster->arena);
+	code = cluster_object_read(&id, &parse, record->value, &object, &why);
+	if (code == PL_OK)
+		code = object_catalog_put(&engine_snapshot(cluster->engine)->catalog,
+		                          &object, &why);
+	if (ends_reading(code)) {
+		*err = why;
+		return code;
+	}
+	if (code == PL_OK)
+		report_progress(cluster, "cluster objects", ++cluster->objects);
+	return PL_OK;
+}
+
+enum pl_code store_snapshot_see_namespace(struct store_snapshot *cluster,
+                                          struct pl_span name, struct pl_err *err)
+{
+	struct catalog *catalog = &engine_snapshot(cluster->engine)->catalog;
+	struct parse parse = parse_of(cluster);
+	struct namespace made;
+	uint32_t id;
+	enum pl_code code = strings_add(&parse.model->strings, name, &id);
+
+	if (code != PL_OK)
+		return pl_err_set(err, code, "keep a namespace");
+	if (catalog_namespace_labels(catalog, id) == NULL) {
+		code = cluster_namespace_default(&parse, id, &made);
+		if (code == PL_OK)
+			code = catalog_put_namespace(catalog, &made, err);
+	}
+	strings_unref(&parse.model->strings, id);
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "keep a namespace");
 }
 
 /* -- nodes ----------------------------------------------------------------------------
@@ -375,7 +440,11 @@ static enum pl_code place_pod(struct store_snapshot *cluster, struct expected_po
 	code = pod_parse(&parse, json, &pod, err);
 	if (code != PL_OK)
 		return code;
-	code = engine_assume(cluster->engine, &pod, on->slot, &cluster->last_placed, err);
+	code = store_snapshot_see_namespace(cluster,
+	                                    model_text(model, pod.spec->namespace), err);
+	if (code == PL_OK)
+		code = engine_assume(cluster->engine, &pod, on->slot,
+		                     &cluster->last_placed, err);
 	pod_drop(model, &pod);
 	return code;
 }
@@ -476,8 +545,6 @@ static enum pl_code drop_nodes_with_lost_pods(struct store_snapshot *cluster,
 /* -- all of it -------------------------------------------------------------------------
  */
 
-enum { STAGE_NODES, STAGE_ALLOCS, STAGE_SCHEDULES, STAGES };
-
 static enum pl_code on_record(void *ctx, const struct kv_record *record,
                               struct pl_err *err)
 {
@@ -488,14 +555,18 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 		return on_node(cluster, record, err);
 	case STAGE_ALLOCS:
 		return on_alloc(cluster, record, err);
-	default:
+	case STAGE_SCHEDULES:
 		return on_schedule(cluster, record, err);
+	default:
+		return on_object(cluster, record, err);
 	}
 }
 
 /* A stage has been read. */
 static enum pl_code end_stage(struct store_snapshot *cluster, struct pl_err *err)
 {
+	if (cluster->stage + 1 == STAGE_NODES && cluster->namespace.len > 0)
+		return store_snapshot_see_namespace(cluster, cluster->namespace, err);
 	if (cluster->stage == STAGE_ALLOCS)
 		return drop_nodes_without_alloc(cluster, err);
 	if (cluster->stage == STAGE_SCHEDULES)
@@ -505,12 +576,13 @@ static enum pl_code end_stage(struct store_snapshot *cluster, struct pl_err *err
 
 static enum pl_code on_prefix(void *ctx, struct keys_text *out, struct pl_err *err)
 {
-	static const char *const prefixes[STAGES] = {"/nodes/", "/alloc/", "/schedules/"};
+	static const char *const prefixes[STAGES] = {
+		CLUSTER_FOLLOWED_MAP(OBJECT_PREFIX) "/nodes/", "/alloc/", "/schedules/"};
 	struct store_snapshot *cluster = ctx;
 	enum pl_code code = PL_OK;
 
 	if (cluster->stage == STAGES) /* nothing was read yet */
-		cluster->stage = STAGE_NODES;
+		cluster->stage = 0;
 	else {
 		code = end_stage(cluster, err);
 		cluster->stage++;

@@ -2,7 +2,7 @@
  * A store snapshot: the nodes of a store and the pods on them, as they were at one
  * revision, in an engine: what a shard that owned everything would decide by.
  *
- *	nodes --> allocs --> schedules --> done
+ *	cluster objects --> nodes --> allocs --> schedules --> done
  *
  * Invariants
  *  - It is read page by page, and nothing is kept but what the engine needs and, until all
@@ -12,6 +12,8 @@
  *    there, and the pods on it count.
  *  - Nodes of the clusters in `without` are left out, and are no flaw; the pods on them
  *    are handed over as displaced.
+ *  - As with a shard, a malformed cluster object counts as absent, and a namespace without
+ *    an object has the label of its name.
  */
 #ifndef COORD_SERVICE_EXPLAIN_STORE_SNAPSHOT_H
 #define COORD_SERVICE_EXPLAIN_STORE_SNAPSHOT_H
@@ -67,7 +69,7 @@ struct store_snapshot {
 	void *ctx; /* of these four */
 
 	/* Results. */
-	uint64_t nodes, placed, holds;
+	uint64_t objects, nodes, placed, holds;
 	uint64_t without_nodes; /* nodes of clusters that are left out */
 	bool compacted; /* the revision was compacted on the way: the rest is newer */
 	bool kept_room; /* a reservation holds capacity for the pod that is asked about */
@@ -95,6 +97,12 @@ PL_NODISCARD enum pl_code store_snapshot_start(struct store_snapshot *cluster,
 void store_snapshot_cancel(struct store_snapshot *cluster);
 /* Takes a zeroed snapshot. */
 void store_snapshot_done(struct store_snapshot *cluster);
+
+/* A pod of the namespace is to be decided: the engine knows the namespace from then on,
+ * whether an object describes it or not. PL_NOMEM, PL_LIMIT. */
+PL_NODISCARD enum pl_code store_snapshot_see_namespace(struct store_snapshot *cluster,
+                                                       struct pl_span name,
+                                                       struct pl_err *err);
 
 /* The partition that a node in the snapshot falls in. */
 uint32_t store_snapshot_partition(const struct store_snapshot *cluster, uint32_t slot);

@@ -86,7 +86,7 @@ enum pl_code plan_may_decide(struct plan_op *op, uint32_t at, bool *may,
 			err);
 	}
 	*may = true;
-	return PL_OK;
+	return store_snapshot_see_namespace(&op->cluster, op->pod[at].namespace, err);
 }
 
 static enum pl_code refuse_scheduler(struct plan_op *op, uint32_t at, struct pl_err *err)
