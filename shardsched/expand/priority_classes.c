@@ -93,10 +93,14 @@ static bool built_in_class(struct pl_span name, int32_t *out)
 
 static const struct priority_class *default_class(const struct priority_classes *classes)
 {
+	const struct priority_class *found = NULL;
+
+	/* the one with the lowest value, as in Kubernetes */
 	for (uint32_t i = 0; i < classes->count; i++)
-		if (classes->at[i].is_default)
-			return &classes->at[i];
-	return NULL;
+		if (classes->at[i].is_default &&
+		    (found == NULL || classes->at[i].value < found->value))
+			found = &classes->at[i];
+	return found;
 }
 
 static enum pl_code check_agreement(struct pl_span priority, int32_t value,
@@ -129,7 +133,7 @@ static enum pl_code resolve_named(const struct priority_classes *classes,
 			return PL_OK;
 		return pl_err_set(err, PL_INVALID,
 		                  "spec.priorityClassName: want its PriorityClass in the "
-		                  "same input, or spec.priority");
+		                  "store or in the same input, or spec.priority");
 	}
 	out->set = priority.len == 0;
 	out->priority = value;

@@ -86,6 +86,7 @@ enum pl_code pods_args_intake(const struct pods_args *given, uint32_t partitions
 		.namespace = pl_span_str(given->namespace),
 		.partitions = partitions,
 		.fields = given->fields,
+		.classes = given->classes,
 		.once = given->once,
 		.refused = on_refused,
 		.ctx = &said,
@@ -99,6 +100,7 @@ enum pl_code pods_args_intake(const struct pods_args *given, uint32_t partitions
 	pod_input_open(out, &opts);
 	code = pod_input_check(out, err);
 	out->opts.ctx = NULL;
+	out->opts.classes = NULL;
 	out->opts.refused = NULL;
 	if (code == PL_OK && said > SHOWN_ERRORS_MAX)
 		print_message("and %u more", said - SHOWN_ERRORS_MAX);

@@ -18,7 +18,8 @@ struct pods_args {
 	struct files files;
 	const char *namespace; /* NULL: not given */
 	enum pod_input_fields fields;
-	bool once; /* as of intake.h */
+	const struct class_table *classes; /* of the store, for intake; may be NULL */
+	bool once;                         /* as of intake.h */
 };
 
 /* Handles one of these options. */

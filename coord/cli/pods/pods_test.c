@@ -43,6 +43,30 @@ T_CASE(submitting_again_changes_nothing)
 	placet_down();
 }
 
+/* A class of the store counts, and so does one in the input. */
+T_CASE(priorities_come_from_the_classes_of_the_store)
+{
+	struct kv_req req;
+	struct kv_result result;
+	char spec[1024];
+
+	placet_up(PARTITIONS);
+	placet_put("/objects/scheduling.k8s.io/priorityclasses/high",
+	           "{\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+	placet_put("/objects/scheduling.k8s.io/priorityclasses/broken", "{");
+	T_EQ(RUN(POD("one", "\"priorityClassName\":\"high\","), "submit", "-f", "-"), 0);
+	req = kv_op_get(kv_prefix(PL_SPAN_LIT("/schedules/")));
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, &result), PL_OK);
+	T_EQ(result.get.count, 1);
+	(void)snprintf(spec, sizeof spec, PL_SPAN_FMT,
+	               PL_SPAN_ARG(result.get.records[0].value));
+	T_TRUE(strstr(spec, "\"priority\":1000") != NULL);
+	T_EQ(RUN(POD("two", "\"priorityClassName\":\"broken\","), "submit", "-f", "-"),
+	     1);
+	placet_says("spec.priorityClassName: want its PriorityClass in the store");
+	placet_down();
+}
+
 T_CASE(nothing_is_written_when_something_is_refused)
 {
 	static const char input[] =

@@ -350,6 +350,38 @@ static void warn_of_rules(struct submit_job *job)
 		              warnings->more);
 }
 
+/* A malformed class is as good as none: fsck names it. */
+static enum pl_code on_class(void *ctx, const struct kv_record *record,
+                             struct pl_err *err)
+{
+	struct pl_err why = {0};
+	enum pl_code code = class_table_put(ctx, record->value, &why);
+
+	if (code != PL_NOMEM)
+		return PL_OK;
+	*err = why;
+	return code;
+}
+
+static enum pl_code intake(struct submit_job *job, struct pl_err *err)
+{
+	struct class_table *classes = class_table_new();
+	enum pl_code code;
+
+	if (classes == NULL)
+		return pl_err_set(err, PL_NOMEM, "read the PriorityClasses");
+	code = session_list(job->cli,
+	                    PL_SPAN_LIT("/objects/scheduling.k8s.io/priorityclasses/"),
+	                    on_class, classes, err);
+	job->given.classes = classes;
+	if (code == PL_OK)
+		code = pods_args_intake(&job->given, job->cli->meta.partitions,
+		                        job->keep_going, &job->pod_input, err);
+	job->given.classes = NULL;
+	class_table_free(classes);
+	return code;
+}
+
 static enum pl_code submit_all(void *ctx, const struct cli_session *cli,
                                struct pl_err *err)
 {
@@ -357,8 +389,7 @@ static enum pl_code submit_all(void *ctx, const struct cli_session *cli,
 	enum pl_code code;
 
 	job->cli = cli;
-	code = pods_args_intake(&job->given, cli->meta.partitions, job->keep_going,
-	                        &job->pod_input, err);
+	code = intake(job, err);
 	if (code != PL_OK)
 		return code;
 	warn_of_rules(job);
@@ -394,8 +425,8 @@ static const struct options_spec spec = {
 		"PodDisruptionBudget objects are created, or changed, before the pods.\n"
 		"The annotations placet.io/gang: NAME and placet.io/gang-min: NUMBER make pods\n"
 		"a gang, which is placed together or not at all.\n"
-		"PriorityClass objects in the same input define the priorities. Objects of\n"
-		"other kinds are skipped.\n",
+		"PriorityClass objects in the same input, or in the store, define the\n"
+		"priorities. Objects of other kinds are skipped.\n",
 	.help = "  -f, --filename PATH    JSON or YAML, one object or many, a List, an "
 		"object a\n"
 		"                         line, gzip; a directory; - is standard input;\n"

@@ -398,7 +398,13 @@ static enum pl_code check_objects(struct pod_input *pod_input, bool tells, bool 
 enum pl_code pod_input_check(struct pod_input *pod_input, struct pl_err *err)
 {
 	bool late = false;
-	enum pl_code code = check_objects(pod_input, false, &late, err);
+	enum pl_code code = PL_OK;
+
+	if (pod_input->opts.classes != NULL)
+		code = class_table_expand(pod_input->opts.classes, &pod_input->expand,
+		                          err);
+	if (code == PL_OK)
+		code = check_objects(pod_input, false, &late, err);
 
 	/* Reads again with the classes that came after the pods, or to report what
 	 * is wrong. */

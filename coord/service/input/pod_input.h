@@ -16,6 +16,7 @@
 #include "coord/service/input/budget_object.h"
 #include "coord/service/input/duplicates.h"
 #include "coord/service/input/object_source.h"
+#include "coord/service/input/priority_classes.h"
 #include "coord/service/input/rule_warnings.h"
 #include "coord/service/input/unknown_fields.h"
 #include "shardsched/expand/expand.h"
@@ -40,6 +41,9 @@ struct pod_input_opts {
 	struct pl_span namespace;    /* of objects that name none; empty: "default" */
 	uint32_t partitions;
 	enum pod_input_fields fields;
+	/* PriorityClasses of the store; may be NULL. A class in the input counts before
+	 * one of the same name there. Borrowed for the check. */
+	const struct class_table *classes;
 	bool once; /* an object with a name that came with another content is refused */
 	/* Gets each refused object: file, object, field and reason. */
 	void (*refused)(void *ctx, const struct pl_err *err);
