@@ -149,6 +149,10 @@ static void measure_sched(unsigned nodes, unsigned pods, bool replicas, uint64_t
 	sched_set_limits(run->sched, (struct kv_limits){.txn_ops = 1024});
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		bench_check(sched_own(run->sched, p, 1, &err), &err, "own");
+	for (unsigned i = SCHED_OBJECT_FIRST; i < SCHED_VIEWS; i++) {
+		sched_view_begin(run->sched, (enum sched_view)i);
+		sched_view_end(run->sched, (enum sched_view)i, run->revision);
+	}
 	list_nodes(run, nodes);
 	lists_end(run, SCHED_NODES);
 	lists_end(run, SCHED_ALLOCS);

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "coord/work/work_int.h"
+#include "shardsched/shard/view_keys.h"
 #include "store/base/alloc.h"
-#include "store/kv/keys.h"
 
 /* A view: keys that sched follows whatever the shard owns. It is opened when sched
  * wants it and stopped when it does not. */
@@ -15,28 +15,6 @@ struct work_view {
 	struct work *home; /* the work whose list it is in, until it has stopped */
 };
 
-static const char *const names[SCHED_VIEWS] = {[SCHED_FLEET] = "view",
-                                               [SCHED_DIGESTS] = "digests",
-                                               [SCHED_GANGS] = "gangs",
-                                               [SCHED_BUDGETS] = "budgets"};
-
-static struct kv_keys keys_of(enum sched_view which)
-{
-	switch (which) {
-	case SCHED_FLEET:
-		return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
-	case SCHED_DIGESTS:
-		return kv_prefix(PL_SPAN_LIT("/digests/"));
-	case SCHED_GANGS:
-		return kv_prefix(PL_SPAN_LIT("/gangs/"));
-	case SCHED_BUDGETS:
-		return kv_prefix(PL_SPAN_LIT("/budgets/"));
-	case SCHED_VIEWS:
-		break;
-	}
-	PL_UNREACHABLE("a view");
-}
-
 static void view_stop(struct work_view *view)
 {
 	view->work->view[view->which] = NULL;
@@ -47,7 +25,7 @@ static void view_stop(struct work_view *view)
 static void report_trouble(const struct work_view *view, const struct pl_err *err)
 {
 	work_report(view->work, &(struct work_note){.what = WORK_TROUBLE,
-	                                            .part = names[view->which],
+	                                            .part = sched_view_name(view->which),
 	                                            .err = err});
 }
 
@@ -113,7 +91,7 @@ static enum pl_code view_begin(struct work *work, enum sched_view which,
                                struct pl_err *err)
 {
 	struct work_view *view = pl_calloc(1, sizeof *view);
-	struct relist_opts opts = {.keys = keys_of(which),
+	struct relist_opts opts = {.keys = sched_view_keys(which),
 	                           .pages = &work->view_pages[which],
 	                           .progress_reads = work->progress_reads};
 	enum pl_code code;
@@ -154,9 +132,10 @@ void views_follow(struct work *work)
 		} else if (now >= work->view_ms &&
 		           view_begin(work, which, &err) != PL_OK) {
 			work->view_ms = now + WORK_RETRY_MS;
-			work_report(work, &(struct work_note){.what = WORK_TROUBLE,
-			                                      .part = names[i],
-			                                      .err = &err});
+			work_report(work,
+			            &(struct work_note){.what = WORK_TROUBLE,
+			                                .part = sched_view_name(which),
+			                                .err = &err});
 		}
 	}
 }

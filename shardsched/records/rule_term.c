@@ -384,6 +384,23 @@ static bool term_finds(const struct model *model, const struct spec_term *row,
 	return false;
 }
 
+static bool terms_read_labels(const struct spec_term *row, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!finds_nothing(row[i].term->namespace_selector) &&
+		    !selector_is_everything(row[i].term->namespace_selector))
+			return true;
+	return false;
+}
+
+bool rule_carrier_reads_labels(const struct spec *carrier)
+{
+	return terms_read_labels(spec_affinity(carrier),
+	                         carrier->template->affinity.count) ||
+	       terms_read_labels(spec_anti_affinity(carrier),
+	                         carrier->template->anti_affinity.count);
+}
+
 bool rule_carrier_finds(const struct model *model, const struct spec *carrier,
                         const struct spec *spec, const struct labels *namespace)
 {

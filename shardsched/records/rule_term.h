@@ -63,6 +63,8 @@ PL_NODISCARD enum pl_code rule_terms_of(const struct model *model,
 /* Whether a pod of that spec has rules that may need terms: a quick test. */
 bool rule_is_carrier(const struct model *model, const struct spec *spec);
 
+/* Whether rules of a pod of that spec select namespaces by their labels. */
+bool rule_carrier_reads_labels(const struct spec *carrier);
 /* Whether the carrier of one rule finds a pod of that spec. namespace: the labels of the
  * pod's namespace; NULL: they are not known. */
 bool rule_carrier_finds(const struct model *model, const struct spec *carrier,

@@ -8,6 +8,7 @@
  *	remote/        remote nodes: digests, remote lists, the fleet view, commits
  *	rules/         rules about pods on other nodes
  *	budgets/       disruption budgets
+ *	objects/       cluster objects of the store
  *	gangs/         pods that run together or not at all
  *	reservations/  room that is reserved, or made by preemption
  *	termination/   pods that leave their nodes
@@ -35,6 +36,7 @@
 #include "shardsched/shard/classes.h"
 #include "shardsched/shard/gangs/gang_records.h"
 #include "shardsched/shard/gangs/gangs.h"
+#include "shardsched/shard/objects/objects.h"
 #include "shardsched/shard/remote/remote.h"
 #include "shardsched/shard/rules/rules.h"
 #include "shardsched/shard/sched.h"
@@ -136,6 +138,7 @@ struct sched {
 	struct sched_rules rules;
 	struct gang_records gang_records;
 	struct disruption disruption;
+	struct sched_objects objects;
 	uint64_t txn_serial; /* number of the last txn */
 	struct shard_txn txn[SCHED_TXNS];
 	struct sched_note note[SCHED_NOTES_MAX];

@@ -128,6 +128,7 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->digests.remotes);
 	remote_init(sched);
 	disruption_init(sched);
+	objects_init(sched);
 	pl_list_init(&sched->incomplete);
 	pl_list_init(&sched->unread);
 	pl_list_init(&sched->sharing);
@@ -243,6 +244,7 @@ void sched_free(struct sched *sched)
 		config_gen_free(PL_LIST_ITEM(link, struct config_gen, link));
 	config_gen_free(sched->config_gen);
 	rules_done(sched);
+	objects_done(sched);
 	conflicts_done(&sched->conflicts);
 	cycle_free(sched->cycle);
 	class_cache_free(sched->classes);
@@ -365,6 +367,8 @@ void sched_rewound(struct sched *sched)
 		sched->txn[i].rewound = true;
 	rules_rewound(sched);
 	disruption_forget(sched);
+	for (unsigned i = SCHED_OBJECT_FIRST; i < SCHED_VIEWS; i++)
+		objects_forget(sched, (enum sched_view)i);
 	txn_drop_stale(sched);
 }
 

@@ -30,6 +30,7 @@
 
 #include "shardsched/framework/cycle.h"
 #include "shardsched/queue/queue.h"
+#include "shardsched/records/cluster_object.h"
 #include "shardsched/shard/settings/settings.h"
 #include "shardsched/shard/txn/conflicts.h"
 #include "store/kv/types.h"
@@ -117,8 +118,20 @@ void sched_progress(struct sched *sched, uint32_t partition, enum sched_part par
  * ["/alloc/", "/nodes0"): nodes, allocs, and the locks of rules between pods, whose
  * changes come in one order; other keys in it are skipped. DIGESTS is "/digests/", what
  * other shards say they have; GANGS is "/gangs/", the records of gangs that are too large
- * for one txn; BUDGETS is "/budgets/", how many pods may be disrupted at once. */
-enum sched_view { SCHED_FLEET, SCHED_DIGESTS, SCHED_GANGS, SCHED_BUDGETS, SCHED_VIEWS };
+ * for one txn; BUDGETS is "/budgets/", how many pods may be disrupted at once.
+ * OF_NAMESPACE is ["/objects/core/namespaces", "/objects/core/namespaces0"), with the lock
+ * of their labels; the other views OF_ are the cluster objects of one kind. Nothing is
+ * decided before all of these have been listed once. The keys are in view_keys.h. */
+#define SCHED_OBJECT_VIEW(kind, group, resource, in) SCHED_OF_##kind,
+enum sched_view {
+	SCHED_FLEET,
+	SCHED_DIGESTS,
+	SCHED_GANGS,
+	SCHED_BUDGETS,
+	CLUSTER_FOLLOWED_MAP(SCHED_OBJECT_VIEW) SCHED_VIEWS,
+	SCHED_OBJECT_FIRST = SCHED_OF_NAMESPACE,
+	SCHED_OBJECT_VIEWS = SCHED_VIEWS - SCHED_OBJECT_FIRST,
+};
 
 bool sched_view_wanted(const struct sched *sched, enum sched_view view);
 /* The notes of relist.h. revision: of the list, of the last event. */

@@ -315,6 +315,8 @@ PL_NODISCARD enum pl_code snapshot_namespace_put(struct snapshot *snapshot,
                                                  struct pl_err *err);
 PL_NODISCARD enum pl_code snapshot_namespace_drop(struct snapshot *snapshot,
                                                   uint32_t name, struct pl_err *err);
+/* Rules that are known select namespaces by their labels. */
+bool snapshot_reads_namespaces(const struct snapshot *snapshot);
 /* Whether pods of the namespace are there or asked about, so that its labels may matter.
  * If not, dropping the namespace does not fail. */
 bool snapshot_namespace_is_used(const struct snapshot *snapshot, uint32_t name);

@@ -275,6 +275,14 @@ enum pl_code views_namespace_changed(struct snapshot *snapshot, uint32_t name,
 	return code;
 }
 
+bool snapshot_reads_namespaces(const struct snapshot *snapshot)
+{
+	const struct views *views = snapshot->inner->views;
+
+	return !pl_list_empty(&views->matchers_of_namespaces) ||
+	       !pl_list_empty(&views->carriers_of_namespaces);
+}
+
 bool snapshot_namespace_is_used(const struct snapshot *snapshot, uint32_t name)
 {
 	return view_namespace_find(snapshot->inner->views, name) != NULL;

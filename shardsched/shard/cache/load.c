@@ -239,6 +239,9 @@ bool sched_view_wanted(const struct sched *sched, enum sched_view view)
 		return owns_any(sched);
 	case SCHED_BUDGETS:
 		return disruption_wanted(sched);
+#define OBJECT_VIEW(kind, group, resource, in) case SCHED_OF_##kind:
+		CLUSTER_FOLLOWED_MAP(OBJECT_VIEW)
+		return owns_any(sched);
 	case SCHED_VIEWS:
 		break;
 	}
@@ -253,8 +256,10 @@ void sched_view_begin(struct sched *sched, enum sched_view view)
 		digest_index_begin(sched);
 	else if (view == SCHED_GANGS)
 		gang_records_begin(sched);
-	else
+	else if (view == SCHED_BUDGETS)
 		disruption_begin(sched);
+	else
+		objects_begin(sched, view);
 }
 
 void sched_view_records(struct sched *sched, enum sched_view view,
@@ -266,8 +271,10 @@ void sched_view_records(struct sched *sched, enum sched_view view,
 		digest_index_records(sched, records, count);
 	else if (view == SCHED_GANGS)
 		gang_records_list(sched, records, count);
-	else
+	else if (view == SCHED_BUDGETS)
 		disruption_records(sched, records, count);
+	else
+		objects_records(sched, view, records, count);
 }
 
 void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
@@ -278,8 +285,10 @@ void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
 		digest_index_end(sched);
 	else if (view == SCHED_GANGS)
 		gang_records_end(sched, revision);
-	else
+	else if (view == SCHED_BUDGETS)
 		disruption_end(sched, revision);
+	else
+		objects_end(sched, view, revision);
 }
 
 void sched_view_events(struct sched *sched, enum sched_view view,
@@ -291,8 +300,10 @@ void sched_view_events(struct sched *sched, enum sched_view view,
 		digest_index_events(sched, events, count);
 	else if (view == SCHED_GANGS)
 		gang_records_events(sched, events, count);
-	else
+	else if (view == SCHED_BUDGETS)
 		disruption_events(sched, events, count, revision);
+	else
+		objects_events(sched, view, events, count, revision);
 }
 
 void sched_view_lost(struct sched *sched, enum sched_view view)
@@ -313,8 +324,10 @@ void sched_view_closed(struct sched *sched, enum sched_view view)
 		digest_index_forget(sched);
 	else if (view == SCHED_GANGS)
 		gang_records_forget(sched);
-	else
+	else if (view == SCHED_BUDGETS)
 		disruption_forget(sched);
+	else
+		objects_forget(sched, view);
 }
 
 void sched_set_shards(struct sched *sched, uint32_t shards)

@@ -101,7 +101,8 @@ static bool is_any_node_due(const struct sched *sched)
 bool remote_commit_is_ready(const struct sched *sched)
 {
 	return sched->remote.out < sched->remote.window &&
-	       sched->now_ms >= sched->remote.resume_ms && is_any_node_due(sched);
+	       sched->now_ms >= sched->remote.resume_ms &&
+	       !objects_labels_are_behind(sched) && is_any_node_due(sched);
 }
 
 /* The decisions would be outdated when the pause is over; they are made again then. */

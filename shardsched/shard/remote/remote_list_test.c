@@ -90,7 +90,7 @@ T_CASE(pods_waiting_for_a_moot_list_get_another)
 
 static void view_pages(void)
 {
-	struct kv_keys keys = rig_view_keys(SCHED_FLEET);
+	struct kv_keys keys = sched_view_keys(SCHED_FLEET);
 
 	fleet_view_acquire(rig.sched);
 	rig.viewed[SCHED_FLEET] = true;

@@ -287,12 +287,33 @@ static enum pl_code expect_registry(struct sched *sched, struct shard_txn *txn,
 	return code;
 }
 
+/* The labels by which namespaces are selected are those that are known. */
+static enum pl_code expect_labels(struct sched *sched, struct shard_txn *txn)
+{
+	struct keys_text text;
+	enum pl_code code;
+
+	if (sched->objects.labels.stamp == txn->serial || !rules_read_labels(sched))
+		return PL_OK;
+	if (keys_build(&(struct keys_id){.kind = KEYS_NAMESPACES}, &text, NULL) != PL_OK)
+		PL_UNREACHABLE("a key without names");
+	if (!builder_expect(&txn->builder, keys_span(&text), sched->objects.labels.rev))
+		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
+	code = txn_add_key(txn, &(struct txn_entry){.compared = true}, keys_span(&text));
+	if (code == PL_OK) {
+		sched->objects.labels.stamp = txn->serial;
+	}
+	return code;
+}
+
 enum pl_code rules_expect_registries(struct sched *sched, struct shard_txn *txn,
                                      uint32_t name)
 {
 	struct rule_namespace *namespace = rules_namespace(sched, name);
 	enum pl_code code = namespace == NULL ? PL_NOMEM : PL_OK;
 
+	if (code == PL_OK)
+		code = expect_labels(sched, txn);
 	if (code == PL_OK)
 		code = expect_registry(sched, txn, sched->rules.global);
 	return code == PL_OK ? expect_registry(sched, txn, namespace) : code;
@@ -394,6 +415,8 @@ void rules_undo(struct sched *sched, struct shard_txn *txn, const struct txn_ent
 		if (namespace != NULL && entry->compared)
 		namespace->stamp = 0;
 		else if (namespace != NULL) namespace->put = 0;
+	} else if (entry->id.kind == KEYS_NAMESPACES) {
+		sched->objects.labels.stamp = 0;
 	} else if (entry->id.kind == KEYS_TOPOLOGY && !entry->compared) {
 		sched->rules.node_set_put = 0;
 	}

@@ -169,6 +169,8 @@ unsigned rules_lanes_shut(const struct sched *sched)
 {
 	unsigned shut = 1u << LANE_UNREGISTERED;
 
+	if (!objects_are_known(sched))
+		return (1u << QUEUE_LANES) - 1;
 	if (large_gangs_are_full(sched))
 		shut |= 1u << LANE_LARGE;
 	if (large_gangs_want_turn(sched) || !batch_accepts_gang(sched))
@@ -364,6 +366,10 @@ void rules_txn_failed(struct sched *sched, const struct txn_entry *entry,
 		return;
 	if (rules_is_registry(&entry->id)) {
 		registry_failed(sched, entry, record, revision);
+		return;
+	}
+	if (entry->id.kind == KEYS_NAMESPACES) {
+		objects_labels_changed(sched, record == NULL ? 0 : record->mod_revision);
 		return;
 	}
 	if (entry->id.kind == KEYS_TOPOLOGY) {

@@ -98,6 +98,8 @@ static enum pl_code apply_term(struct sched *sched, struct rule_namespace *names
 			rule->kept = true;
 			rule->carrier = pod.spec;
 			pod.spec = NULL;
+			rule->by_labels = rule_carrier_reads_labels(rule->carrier);
+			sched->rules.label_terms += rule->by_labels;
 			pl_list_add_head(&namespace->rules, &rule->of_namespace);
 			++*fresh;
 		} else {
@@ -113,14 +115,14 @@ static enum pl_code apply_term(struct sched *sched, struct rule_namespace *names
 
 /* -- pods that are decided again --------------------------------------------- */
 
-static void redecide_on_node(struct sched *sched, struct sched_node *node)
+static void redecide_on_node(struct sched *sched, struct sched_node *node, bool all)
 {
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 		const struct class_more *class =
 			class_more_of(pool_class_of(pod->queue.class));
 
-		if (class->class_rules.lane != LANE_PLAIN &&
+		if ((all || class->class_rules.lane != LANE_PLAIN) &&
 		    (pod->flags & POD_BATCHED) == 0)
 			pod_redecide(sched, pod);
 	}
@@ -128,52 +130,58 @@ static void redecide_on_node(struct sched *sched, struct sched_node *node)
 
 /* Looked up by its key: the answer that brings the registry may have told before that the
  * node is gone. */
-static void redecide_sent(struct sched *sched, const struct txn_entry *entry)
+static void redecide_sent(struct sched *sched, const struct txn_entry *entry, bool all)
 {
 	struct sched_node *node = NULL;
 
 	if (entry->id.kind == KEYS_ALLOC && entry->node != NULL)
 		node = node_find(sched, entry->id.scope, entry->id.name);
 	if (node != NULL)
-		redecide_on_node(sched, node);
+		redecide_on_node(sched, node, all);
 }
 
 /* A pod whose status is being written, or that is being read, is not sent before that has
  * ended, so its node is in no ready list unless other pods wait there. */
-static void redecide_reported(struct sched *sched, const struct shard_txn *txn)
+static void redecide_reported(struct sched *sched, const struct shard_txn *txn, bool all)
 {
 	for (uint32_t n = 0; n < txn->entries; n++) {
 		const struct sched_pod *pod = txn->entry[n].pod;
 
 		if (pod != NULL && pod->stage == POD_ASSUMED)
-			redecide_on_node(sched, pod->node);
+			redecide_on_node(sched, pod->node, all);
 	}
 }
 
-static void redecide_txn(struct sched *sched, const struct shard_txn *txn)
+static void redecide_txn(struct sched *sched, const struct shard_txn *txn, bool all)
 {
 	if (!txn_is_posted(txn))
 		return;
 	if (txn->kind == TXN_STATUS || txn->kind == TXN_READ)
-		redecide_reported(sched, txn);
+		redecide_reported(sched, txn, all);
 	for (uint32_t n = 0; txn_commits(txn) && n < txn->entries; n++)
-		redecide_sent(sched, &txn->entry[n]);
+		redecide_sent(sched, &txn->entry[n], all);
 }
 
-static void redecide_plain(struct sched *sched)
+/* all: also pods that no term concerns. */
+static void redecide_waiting(struct sched *sched, bool all)
 {
 	PL_LIST_EACH (link, &sched->ready)
-		redecide_on_node(sched, PL_LIST_ITEM(link, struct sched_node, ready));
+		redecide_on_node(sched, PL_LIST_ITEM(link, struct sched_node, ready),
+		                 all);
 	PL_LIST_EACH (link, &sched->remote.ready)
-		redecide_on_node(sched, PL_LIST_ITEM(link, struct sched_node, ready));
+		redecide_on_node(sched, PL_LIST_ITEM(link, struct sched_node, ready),
+		                 all);
 	PL_LIST_EACH (link, &sched->batch.nodes)
-		redecide_on_node(sched, PL_LIST_ITEM(link, struct sched_node, batch));
+		redecide_on_node(sched, PL_LIST_ITEM(link, struct sched_node, batch),
+		                 all);
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
-		redecide_txn(sched, &sched->txn[i]);
+		redecide_txn(sched, &sched->txn[i], all);
 }
 
 void rules_txn_unsent(struct sched *sched, const struct shard_txn *txn)
 {
+	bool all = txn->rules_epoch < sched->rules.labels_epoch;
+
 	if (txn->rules_epoch == sched->rules.epoch)
 		return;
 	for (uint32_t i = 0; i < txn->entries; i++) {
@@ -185,7 +193,7 @@ void rules_txn_unsent(struct sched *sched, const struct shard_txn *txn)
 		pod = pod_find(sched, entry->id.partition, entry->id.scope,
 		               entry->id.name);
 		if (pod != NULL && pod->stage == POD_ASSUMED)
-			redecide_on_node(sched, pod->node);
+			redecide_on_node(sched, pod->node, all);
 	}
 }
 
@@ -200,7 +208,7 @@ static bool refresh_classes(struct sched *sched, struct rule_namespace *of,
 	if (!rules_match_classes(sched, of, namespace, fresh, relist_due, &noticed))
 		return false;
 	if (noticed)
-		redecide_plain(sched);
+		redecide_waiting(sched, false);
 	return true;
 }
 
@@ -220,6 +228,44 @@ static bool follow_registry(struct sched *sched, struct rule_namespace *namespac
 		if (!refresh_classes(sched, of, namespace, fresh, relist_due))
 			return false;
 	}
+	return true;
+}
+
+bool rules_read_labels(const struct sched *sched)
+{
+	return sched->rules.label_terms > 0 ||
+	       snapshot_reads_namespaces(&sched->snapshot);
+}
+
+enum pl_code rules_labels_changed(struct sched *sched, uint32_t name)
+{
+	struct rule_namespace *namespace = rules_namespace_find(sched, name);
+
+	if (!rules_read_labels(sched))
+		return PL_OK;
+	sched->rules.labels_epoch = ++sched->rules.epoch;
+	batch_break(sched);
+	if (namespace != NULL && !refresh_classes(sched, namespace, namespace, 0, true))
+		return PL_NOMEM;
+	redecide_waiting(sched, true);
+	return PL_OK;
+}
+
+bool rules_relabel(struct sched *sched)
+{
+	if (!sched->rules.relabel_due)
+		return true;
+	PL_MAP_EACH (at, &sched->rules.namespaces) {
+		uint32_t name = PL_CONTAINER_OF(at, struct rule_namespace, by_name)->name;
+
+		if (name == 0)
+			continue;
+		if ((!objects_have_namespace(sched, name) &&
+		     rules_default_namespace(sched, name) != PL_OK) ||
+		    rules_labels_changed(sched, name) != PL_OK)
+			return false;
+	}
+	sched->rules.relabel_due = false;
 	return true;
 }
 

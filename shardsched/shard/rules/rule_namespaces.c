@@ -38,37 +38,38 @@ struct rule_namespace *rules_namespace(struct sched *sched, uint32_t name)
 	return namespace;
 }
 
-/* Kubernetes gives every namespace this label; the store has no Namespace objects. */
-static enum pl_code read_namespace(struct sched *sched, uint32_t name,
-                                   struct namespace *out)
+static enum pl_code put_default(struct sched *sched, uint32_t name)
 {
-	struct draft_pair pair = {PL_SPAN_LIT("kubernetes.io/metadata.name"),
-	                          sched_text(sched, name)};
-	struct maker maker;
+	struct parse parse = {.model = &sched->model, .arena = &sched->rules.arena};
+	struct namespace object;
+	struct pl_err err = {0};
+	enum pl_code code = cluster_namespace_default(&parse, name, &object);
 
-	pl_arena_reset(&sched->rules.arena);
-	maker_init(&maker, &sched->model, &sched->rules.arena);
-	*out = (struct namespace){.name = strings_ref(&sched->model.strings, name)};
-	out->labels = labels_make(&maker, (struct draft_pairs){&pair, 1});
-	if (maker.code != PL_OK)
-		namespace_drop(&sched->model, out);
-	return maker.code;
+	return code == PL_OK ? snapshot_namespace_put(&sched->snapshot, &object, &err)
+	                     : code;
 }
 
 enum pl_code rules_see_namespace(struct sched *sched, uint32_t name)
 {
 	struct rule_namespace *namespace = rules_namespace(sched, name);
-	struct namespace object;
-	struct pl_err err = {0};
 	enum pl_code code = namespace == NULL ? PL_NOMEM : PL_OK;
 
 	if (code != PL_OK || namespace->seen)
 		return code;
-	code = read_namespace(sched, name, &object);
-	if (code == PL_OK)
-		code = snapshot_namespace_put(&sched->snapshot, &object, &err);
+	if (!objects_have_namespace(sched, name))
+		code = put_default(sched, name);
 	namespace->seen = code == PL_OK;
 	return code;
+}
+
+enum pl_code rules_default_namespace(struct sched *sched, uint32_t name)
+{
+	const struct rule_namespace *namespace = rules_namespace_find(sched, name);
+	struct pl_err err = {0};
+
+	if (namespace != NULL && namespace->seen)
+		return put_default(sched, name);
+	return snapshot_namespace_drop(&sched->snapshot, name, &err);
 }
 
 /* One whose registry is known stays, since the registry is not told again. */
@@ -86,7 +87,7 @@ static void namespace_free(struct sched *sched, struct rule_namespace *namespace
 {
 	struct pl_err err = {0};
 
-	if (namespace->seen &&
+	if (namespace->seen && !objects_have_namespace(sched, namespace->name) &&
 	    snapshot_namespace_drop(&sched->snapshot, namespace->name, &err) != PL_OK)
 		PL_UNREACHABLE("a namespace that is needed");
 	pl_map_del(&sched->rules.namespaces, &namespace->by_name);

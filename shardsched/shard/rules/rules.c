@@ -71,6 +71,8 @@ void rules_unregister(struct sched *sched, struct sched_rule *rule)
 	pl_list_del(&rule->of_namespace);
 	pl_list_del(&rule->lost);
 	rule->namespace = NULL;
+	sched->rules.label_terms -= rule->by_labels;
+	rule->by_labels = false;
 	model_unref(&sched->model, MODEL_SPECS, rule->carrier);
 	rule->carrier = NULL;
 }

@@ -23,6 +23,8 @@
  *	  view has brought it, so nothing that the term looks at has changed between
  *	  the view and the commit.
  *	- It compares /groups/nodes as well, which changes with the set of nodes.
+ *	- While labels of namespaces decide about pods, each of these txns compares the
+ *	  lock of the labels, /objects/core/namespaces (objects/objects.h).
  *
  * No decision relies on the absence of a lock or of /groups/nodes: one that was put and
  * then deleted by hand would go unnoticed. A missing one is made again, and the fleet
@@ -91,6 +93,7 @@ struct sched_rule {
 	uint32_t condition;      /* index of that condition */
 	struct pl_list gathered; /* in rules.gathered, for a gang's record */
 	bool compares, puts;
+	bool by_labels; /* the carrier selects namespaces by labels */
 };
 
 /* The link between a class and a term that concerns its pods. */
@@ -130,8 +133,11 @@ struct sched_rules {
 	struct rule_namespace *global;
 	size_t tidy_at; /* with so many namespaces rules_tidy looks for unneeded ones */
 	struct pl_list wanting;
-	uint64_t epoch;      /* counts changes of registries */
-	uint64_t view_epoch; /* counts beginnings of the fleet view */
+	uint64_t epoch; /* counts changes of registries, and of labels that matter */
+	uint64_t labels_epoch; /* the epoch of the last change of labels */
+	bool relabel_due; /* not all namespaces have the labels that they are to have */
+	uint32_t label_terms; /* registered terms that select namespaces by labels */
+	uint64_t view_epoch;  /* counts beginnings of the fleet view */
 	/* revision that the view has to reach before anything is decided under rules */
 	int64_t wait_rev;
 	int64_t node_set; /* revision of /groups/nodes that the view brought last */
@@ -163,6 +169,9 @@ void rules_tidy(struct sched *sched);
 /* A pod of the namespace became known: the snapshot's catalog learns of the namespace,
  * without which the pod would be in none that rules select. */
 enum pl_code rules_see_namespace(struct sched *sched, uint32_t name);
+/* No object describes the namespace: the catalog has its default labels if pods of it are
+ * known, else nothing. */
+PL_NODISCARD enum pl_code rules_default_namespace(struct sched *sched, uint32_t name);
 /* NULL: the namespace is not known. */
 struct rule_namespace *rules_namespace_find(const struct sched *sched, uint32_t name);
 
@@ -214,6 +223,14 @@ PL_NODISCARD enum pl_code rules_each_link(struct sched *sched, const struct spec
 /* A registry has that value since that revision. False: no memory to keep it. */
 bool rules_apply_registry(struct sched *sched, struct rule_namespace *namespace,
                           struct pl_span value, bool gone, int64_t revision);
+/* Labels of namespaces decide about pods: by a registered term, or by a rule that is
+ * local to nodes or only preferred. */
+bool rules_read_labels(const struct sched *sched);
+/* The labels of the namespace changed: what was decided by others is decided again.
+ * PL_NOMEM: rules_relabel is to follow. */
+PL_NODISCARD enum pl_code rules_labels_changed(struct sched *sched, uint32_t name);
+/* If it is due, all namespaces get the labels that they are to have. False: no memory. */
+PL_NODISCARD bool rules_relabel(struct sched *sched);
 /* Decisions for the txn go back into the queue, and other rules may concern them by
  * then. */
 void rules_txn_unsent(struct sched *sched, const struct shard_txn *txn);

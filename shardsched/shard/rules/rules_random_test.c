@@ -8,7 +8,8 @@
 
 enum { BATCH = 5, BYTES = 8 << 10 };
 
-static unsigned refused_txns, unknowns, relabels, ends, moves, unlocks, coarse, coarser;
+static unsigned refused_txns, unknowns, relabels, teams, ends, moves, unlocks, coarse,
+	coarser;
 static uint64_t batches, batches_failed;
 static bool unlocking;
 
@@ -206,6 +207,10 @@ static void others_step(void)
 	case 0:
 		relabel(below(NODES));
 		return;
+	case 5:
+		teams++;
+		put_team("ab"[below(3)]);
+		return;
 	case 1:
 	case 2:
 	case 3:
@@ -252,6 +257,8 @@ static void step(void)
 		deliver(shard, below(RIG_PARTITIONS), below(SCHED_PARTS), 1 + below(6));
 	if (below(2) == 0)
 		view_deliver(shard, 1 + below(8));
+	if (below(4) == 0)
+		spaces_deliver(shard, 1 + below(2));
 	if (below(2) == 0) {
 		now_ms += below(100);
 		run(shard);
@@ -282,6 +289,7 @@ static bool calm_shard(struct rules_shard *shard)
 		for (unsigned part = 0; part < SCHED_PARTS; part++)
 			deliver(shard, p, part, UINT32_MAX);
 	view_deliver(shard, UINT32_MAX);
+	spaces_deliver(shard, UINT32_MAX);
 	return more;
 }
 
@@ -392,11 +400,13 @@ T_CASE_SECONDS(rules_hold_whichever_shard_places, 120)
 		history(seed * 1000 + i, 1500);
 	}
 	(void)printf(
-		"# judged %u, refused %u, unknown %u, relabelled %u, ended %u, moved %u, "
-		"unlocked %u, coarse %u and %u, batches %llu, failed %llu\n",
-		judged, refused_txns, unknowns, relabels, ends, moves, unlocks, coarse,
-		coarser, (unsigned long long)batches, (unsigned long long)batches_failed);
+		"# judged %u, refused %u, unknown %u, relabelled %u, teams %u, ended %u, "
+		"moved %u, unlocked %u, coarse %u and %u, batches %llu, failed %llu\n",
+		judged, refused_txns, unknowns, relabels, teams, ends, moves, unlocks,
+		coarse, coarser, (unsigned long long)batches,
+		(unsigned long long)batches_failed);
 	T_REACHED(judged > 1000 && refused_txns > 200 && unknowns > 100 && relabels > 50);
+	T_REACHED(teams > 50);
 	T_REACHED(unlocks > 200 && coarse > 30 && coarser > 30);
 	T_REACHED(ends > 100 && moves > 50 && batches > 500 && batches_failed > 100);
 }

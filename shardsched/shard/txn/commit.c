@@ -445,7 +445,8 @@ bool commit_is_ready(const struct sched *sched)
 {
 	const struct sched_node *first;
 
-	if (pl_list_empty(&sched->ready) || sched->commits >= sched->opts.inflight)
+	if (pl_list_empty(&sched->ready) || sched->commits >= sched->opts.inflight ||
+	    objects_labels_are_behind(sched))
 		return false;
 	first = PL_LIST_ITEM(sched->ready.next, struct sched_node, ready);
 	return sched->commits == 0 ||

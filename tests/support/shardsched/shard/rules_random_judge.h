@@ -14,10 +14,12 @@ static unsigned judged;
 struct rules_judge_truth {
 	uint32_t zone[NODES]; /* ZONES: the node does not exist */
 	uint32_t at[PODS];    /* NOWHERE: not bound */
+	bool team_a;          /* namespace web is of team a */
 };
 
 static inline void look(struct rules_judge_truth *truth)
 {
+	truth->team_a = strstr(value_of(WEB_KEY), "\"team\":\"a\"") != NULL;
 	for (uint32_t i = 0; i < PODS; i++)
 		truth->at[i] = NOWHERE;
 	for (uint32_t n = 0; n < NODES; n++) {
@@ -33,16 +35,12 @@ static inline void look(struct rules_judge_truth *truth)
 	}
 }
 
-static inline bool is_web(uint32_t pod)
-{
-	return kind_of(pod)->apart_from == 0;
-}
-
 static inline bool clash(const struct rules_judge_truth *truth, uint32_t a, uint32_t b)
 {
 	const struct rules_pod_kind *x = kind_of(a), *y = kind_of(b);
 
-	(void)truth;
+	if (x->apart_team != 0 && x->apart_team == y->app && truth->team_a && is_web(b))
+		return true;
 	return (x->apart != 0 && x->apart == y->app && is_web(b)) ||
 	       (x->apart_from != 0 && x->apart_from == y->app && is_web(b));
 }

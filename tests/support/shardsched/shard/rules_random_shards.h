@@ -24,6 +24,8 @@ struct rules_shard {
 	bool viewed;
 	uint32_t view_cursor;
 	struct rules_call_out out[OUT_MAX];
+	bool spaces; /* the cluster objects are listed */
+	uint32_t spaces_cursor;
 };
 
 static struct rules_shard shards[SHARDS];
@@ -94,10 +96,63 @@ static inline void view_list(struct rules_shard *shard)
 	shard->view_cursor = store.logged;
 }
 
+/* The store has no other cluster objects. */
+static inline void list_objects(struct rules_shard *shard, enum sched_view view)
+{
+	const struct kv_keys keys = sched_view_keys(view);
+
+	sched_view_begin(shard->sched, view);
+	for (uint32_t i = 0; i < store.keys; i++)
+		if (store.key[i].mod_revision != 0 && kv_key_in(keys, store.key[i].key))
+			sched_view_records(shard->sched, view, &store.key[i], 1);
+	sched_view_end(shard->sched, view, store.revision);
+	if (view == SCHED_OF_NAMESPACE)
+		shard->spaces_cursor = store.logged;
+}
+
+static inline void views_of_objects(struct rules_shard *shard)
+{
+	bool wanted = sched_view_wanted(shard->sched, SCHED_OF_NAMESPACE);
+
+	if (wanted == shard->spaces)
+		return;
+	shard->spaces = wanted;
+	for (unsigned i = SCHED_OBJECT_FIRST; i < SCHED_VIEWS; i++) {
+		if (wanted)
+			list_objects(shard, (enum sched_view)i);
+		else
+			sched_view_closed(shard->sched, (enum sched_view)i);
+	}
+}
+
+/* Whole revisions of the namespaces, and of the lock of their labels. */
+static inline void spaces_deliver(struct rules_shard *shard, unsigned most)
+{
+	const struct kv_keys keys = sched_view_keys(SCHED_OF_NAMESPACE);
+	uint32_t *at = &shard->spaces_cursor;
+
+	while (shard->spaces && *at < store.logged && most > 0) {
+		int64_t revision = store.log[*at].record.mod_revision;
+		bool any = false;
+
+		for (;
+		     *at < store.logged && store.log[*at].record.mod_revision == revision;
+		     (*at)++) {
+			if (!kv_key_in(keys, store.log[*at].record.key))
+				continue;
+			sched_view_events(shard->sched, SCHED_OF_NAMESPACE,
+			                  &store.log[*at], 1, revision);
+			any = true;
+		}
+		most -= any;
+	}
+}
+
 static inline void views(struct rules_shard *shard)
 {
 	bool wanted = sched_view_wanted(shard->sched, SCHED_FLEET);
 
+	views_of_objects(shard);
 	if (wanted && !shard->viewed) {
 		view_list(shard);
 	} else if (!wanted && shard->viewed) {
@@ -166,7 +221,9 @@ static inline void run(struct rules_shard *shard)
 				list(shard, action.partition, (unsigned)action.part);
 			break;
 		case SCHED_RELIST_VIEW:
-			if (shard->viewed)
+			if (action.view == SCHED_OF_NAMESPACE && shard->spaces)
+				list_objects(shard, action.view);
+			else if (action.view == SCHED_FLEET && shard->viewed)
 				view_list(shard);
 			break;
 		case SCHED_REMOTE_LIST:

@@ -14,7 +14,7 @@ enum {
 	NODES = 9,
 	ZONES = 3,
 	PODS = 70,
-	KINDS = 10,
+	KINDS = 11,
 	NOWHERE = NODES,
 };
 
@@ -24,6 +24,8 @@ struct rules_pod_kind {
 	char apart; /* anti-affinity by zone */
 	/* anti-affinity by zone with pods of namespace web only, of pods of db */
 	char apart_from;
+	/* the same with pods of namespaces of team a only, of pods of db */
+	char apart_team;
 	char near;   /* affinity by zone */
 	char spread; /* by zone, maxSkew 1 */
 	char spread_host;
@@ -41,6 +43,7 @@ static const struct rules_pod_kind kinds[KINDS] = {
 	{.app = 'h', .spread_host = 'h'},
 	{.app = 'y', .near = 'a', .spread = 'y'},
 	{.app = 'k', .levels = 'a'},
+	{.app = 'e', .apart_team = 'x'},
 };
 
 static inline const struct rules_pod_kind *kind_of(uint32_t pod)
@@ -48,9 +51,14 @@ static inline const struct rules_pod_kind *kind_of(uint32_t pod)
 	return &kinds[pod % KINDS];
 }
 
+static inline bool is_web(uint32_t pod)
+{
+	return kind_of(pod)->apart_from == 0 && kind_of(pod)->apart_team == 0;
+}
+
 static inline const char *space_of(uint32_t pod)
 {
-	return kind_of(pod)->apart_from != 0 ? "db" : "web";
+	return is_web(pod) ? "web" : "db";
 }
 
 static struct rig_store store;
@@ -159,6 +167,12 @@ static inline const char *pod_json(uint32_t i)
 		             "\"namespaceSelector\":{\"matchLabels\":{"
 		             "\"kubernetes.io/metadata.name\":\"web\"}}}]}}",
 		             selecting(kind->apart_from), zone);
+	if (kind->apart_team != 0)
+		rules = text(
+			",\"affinity\":{\"podAntiAffinity\":{"
+			"\"requiredDuringSchedulingIgnoredDuringExecution\":[{%s,%s,"
+			"\"namespaceSelector\":{\"matchLabels\":{\"team\":\"a\"}}}]}}",
+			selecting(kind->apart_team), zone);
 	if (kind->near != 0)
 		rules = text(
 			",\"affinity\":{\"podAffinity\":{"
@@ -194,6 +208,24 @@ static inline void put_node(uint32_t i, uint32_t zone)
 	         "\"kubernetes.io/hostname\":\"n-%u\"}},\"status\":{\"allocatable\":{"
 	         "\"cpu\":\"9\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}",
 	         i, zone, i / 2));
+}
+
+#define WEB_KEY "/objects/core/namespaces/web"
+#define LABELS_KEY "/objects/core/namespaces"
+
+/* 0: the namespace has no object. */
+static inline void put_team(char team)
+{
+	store.revision++;
+	if (team == 0)
+		rig_unset(&store, PL_SPAN_LIT(WEB_KEY));
+	else
+		set(WEB_KEY, text("{\"metadata\":{\"name\":\"web\",\"labels\":{"
+		                  "\"kubernetes.io/metadata.name\":\"web\",\"team\":"
+		                  "\"%c\"}}}",
+		                  team));
+	set(LABELS_KEY, "{\"v\":1}");
+	set("/groups/nodes", "{\"v\":1}");
 }
 
 static inline uint32_t number_of(struct pl_span name)

@@ -11,7 +11,7 @@
 #include "shardsched/model/parse.h"
 #include "shardsched/records/alloc.h"
 #include "shardsched/records/pod_state.h"
-#include "shardsched/shard/sched.h"
+#include "shardsched/shard/view_keys.h"
 #include "store/base/arena.h"
 #include "store/base/fault.h"
 #include "store/base/rng.h"
@@ -245,14 +245,6 @@ static inline void rig_list(struct rig *rig, uint32_t p, enum sched_part part)
 	rig->cursor[p][part] = rig->store.logged;
 }
 
-static inline void rig_own(struct rig *rig, uint32_t p)
-{
-	rig->owned[p] = true;
-	T_OK(sched_own(rig->sched, p, ++rig->epoch, &rig->err), &rig->err);
-	for (unsigned part = 0; part < SCHED_PARTS; part++)
-		rig_list(rig, p, (enum sched_part)part);
-}
-
 static inline void rig_lost(struct rig *rig, uint32_t p)
 {
 	rig->owned[p] = false;
@@ -282,20 +274,9 @@ static inline bool rig_deliver(struct rig *rig, uint32_t p, enum sched_part part
 
 /* -- views and remote lists -------------------------------------------------------- */
 
-static inline struct kv_keys rig_view_keys(enum sched_view view)
-{
-	if (view == SCHED_DIGESTS)
-		return kv_prefix(PL_SPAN_LIT("/digests/"));
-	if (view == SCHED_GANGS)
-		return kv_prefix(PL_SPAN_LIT("/gangs/"));
-	if (view == SCHED_BUDGETS)
-		return kv_prefix(PL_SPAN_LIT("/budgets/"));
-	return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
-}
-
 static inline void rig_view_list(struct rig *rig, enum sched_view view)
 {
-	struct kv_keys keys = rig_view_keys(view);
+	struct kv_keys keys = sched_view_keys(view);
 
 	rig->viewed[view] = true;
 	sched_view_begin(rig->sched, view);
@@ -305,6 +286,17 @@ static inline void rig_view_list(struct rig *rig, enum sched_view view)
 			sched_view_records(rig->sched, view, &rig->store.key[i], 1);
 	sched_view_end(rig->sched, view, rig->store.revision);
 	rig->view_cursor[view] = rig->store.logged;
+}
+
+static inline void rig_own(struct rig *rig, uint32_t p)
+{
+	rig->owned[p] = true;
+	T_OK(sched_own(rig->sched, p, ++rig->epoch, &rig->err), &rig->err);
+	for (unsigned part = 0; part < SCHED_PARTS; part++)
+		rig_list(rig, p, (enum sched_part)part);
+	for (unsigned i = SCHED_OBJECT_FIRST; i < SCHED_VIEWS; i++)
+		if (!rig->viewed[i])
+			rig_view_list(rig, (enum sched_view)i);
 }
 
 /* Opens the views that are wanted, closes those that are not. */
@@ -328,7 +320,7 @@ static inline void rig_views(struct rig *rig)
  * it has nothing. */
 static inline bool rig_view_next(struct rig *rig, enum sched_view view)
 {
-	struct kv_keys keys = rig_view_keys(view);
+	struct kv_keys keys = sched_view_keys(view);
 	uint32_t *at = &rig->view_cursor[view];
 	int64_t revision = rig->store.log[*at].record.mod_revision;
 	bool any = false;
