@@ -161,7 +161,7 @@ T_CASE(pods_wait_for_their_claims)
 	end();
 }
 
-T_CASE(a_malformed_object_is_reported_and_stops_nobody)
+T_CASE(a_malformed_object_is_reported_and_stops_no_shard)
 {
 	nodes_and_db();
 	(void)kit_put(&kit, "/objects/core/services/web/s", "{");

@@ -15,7 +15,7 @@
 	X(csi_capacity, it->namespace, it->name) \
 	X(workload, it->namespace, it->name)
 
-/* What is done with an object, whatever it is. */
+/* The functions of a noun. */
 struct object_ops {
 	enum pl_code (*parse)(struct parse *parse, uint32_t sort, struct pl_span json,
 	                      struct cluster_object *out, struct pl_err *err);

@@ -24,7 +24,7 @@
 	X(REPLICA_SET, workload, WORKLOAD_REPLICA_SET)           \
 	X(STATEFUL_SET, workload, WORKLOAD_STATEFUL_SET)
 
-/* Those that shards follow, and under which keys they stand. X(KIND, group, resource,
+/* The kinds that shards follow, and under which keys they stand. X(KIND, group, resource,
  * whether in a namespace) */
 #define CLUSTER_FOLLOWED_MAP(X)                                     \
 	X(NAMESPACE, "core", "namespaces", false)                   \

@@ -22,7 +22,10 @@ enum {
 struct builder_draft {
 	struct txn_builder *builder;
 	bool whole; /* nothing has failed so far */
-	bool marks, bumps, by_first;
+	bool marks, by_first;
+	/* shape: puts /groups/nodes; labels: the lock of labels */
+	bool shape, labels;
+	unsigned bumps;
 	bool nests; /* an operation is a nested transaction */
 	enum builder_kind kind;
 	struct kv_compare compare[BUILDER_PARTS_MAX];
@@ -203,7 +206,7 @@ static bool commit_draft(struct builder_draft *draft)
 		.otherwises = (uint8_t)draft->otherwises,
 		.kind = (uint8_t)draft->kind,
 		.marks = draft->marks,
-		.bumps = draft->bumps,
+		.bumps = (uint8_t)draft->bumps,
 		.by_first = draft->by_first,
 	};
 	memcpy(builder->compare + builder->compares, draft->compare,
@@ -218,8 +221,8 @@ static bool commit_draft(struct builder_draft *draft)
 	builder->bytes += draft->bytes;
 	add_fences(draft);
 	builder->nests = builder->nests || draft->nests;
-	builder->shape_bumped =
-		builder->shape_bumped || (draft->kind == BUILDER_NODE && draft->bumps);
+	builder->shape_bumped = builder->shape_bumped || draft->shape;
+	builder->labels_bumped = builder->labels_bumped || draft->labels;
 	return true;
 }
 
@@ -498,8 +501,26 @@ static void bump_shape(struct builder_draft *draft)
 
 	if (draft->builder->shape_bumped)
 		return;
-	draft->bumps = true;
+	draft->bumps++;
+	draft->shape = true;
 	add_write(draft, kv_op_put(key_of(draft, &id), PL_SPAN_LIT("{\"v\":1}")));
+}
+
+/* Decisions that depend on labels of namespaces compare the lock of these; and the set of
+ * nodes, so that they wait for all that was placed before. To be called after the other
+ * writes of the entry. */
+static void bump_labels(struct builder_draft *draft, struct pl_span key)
+{
+	const struct keys_id id = {.kind = KEYS_NAMESPACES};
+
+	if (!pl_span_starts(key, PL_SPAN_LIT("/objects/core/namespaces/")))
+		return;
+	if (!draft->builder->labels_bumped) {
+		draft->bumps++;
+		draft->labels = true;
+		add_write(draft, kv_op_put(key_of(draft, &id), PL_SPAN_LIT("{\"v\":1}")));
+	}
+	bump_shape(draft);
 }
 
 bool builder_put_node(struct txn_builder *builder, const struct builder_node *node,
@@ -557,6 +578,7 @@ bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_re
 
 	add_compare(&draft, kept, mod_revision);
 	add_write(&draft, kv_op_put(kept, value));
+	bump_labels(&draft, kept);
 	add_read(&draft, kv_key(kept), false);
 	return commit_draft(&draft);
 }
@@ -569,6 +591,7 @@ bool builder_delete(struct txn_builder *builder, struct pl_span key, int64_t mod
 	PL_ASSERT(mod_revision != 0);
 	add_compare(&draft, kept, mod_revision);
 	add_write(&draft, kv_op_delete(kv_key(kept)));
+	bump_labels(&draft, kept);
 	add_read(&draft, kv_key(kept), false);
 	return commit_draft(&draft);
 }
@@ -577,7 +600,7 @@ bool builder_bump(struct txn_builder *builder, struct pl_span key, struct pl_spa
 {
 	struct builder_draft draft = draft_of(builder, BUILDER_BUMP);
 
-	draft.bumps = true;
+	draft.bumps = 1;
 	add_write(&draft, kv_op_put(keep_text(&draft, key), value));
 	return commit_draft(&draft);
 }

@@ -49,6 +49,7 @@ struct txn_builder {
 	size_t bytes;            /* of the request, at most */
 	bool nests;              /* an operation is a nested transaction */
 	bool shape_bumped;       /* /groups/nodes is among the puts */
+	bool labels_bumped;      /* /objects/core/namespaces is */
 	uint16_t fence
 		[BUILDER_FENCES_MAX]; /* partitions whose pods and nodes are written */
 	uint32_t fences;
@@ -145,7 +146,9 @@ bool builder_delete_node(struct txn_builder *builder, const struct builder_node 
 /* Compares another key by its mod_revision; the key is read when a compare fails. */
 bool builder_expect(struct txn_builder *builder, struct pl_span key,
                     int64_t mod_revision);
-/* Compares and puts a key of another kind (a lock, a registry). */
+/* Compares and puts a key of another kind (a lock, a registry). A Namespace is put, and
+ * deleted, together with /objects/core/namespaces and /groups/nodes, once a transaction:
+ * rules select by its labels, and decisions under them compare these keys. */
 bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_revision,
                  struct pl_span value);
 /* Compares and deletes a key of another kind. */

@@ -20,7 +20,7 @@ struct builder_entry {
 	uint32_t compare, then, otherwise;
 	uint8_t compares, thens, otherwises;
 	uint8_t kind; /* enum builder_kind */
-	bool bumps;   /* the last write is of a key that any writer may write */
+	uint8_t bumps; /* the last so many writes are of keys that any writer may write */
 	/* No other writer writes these values: they hold the alloc's generation, or the
 	 * deciding shard and the time. So they prove that the transaction was applied. */
 	bool marks;

@@ -174,3 +174,40 @@ T_CASE(bumped_key_is_put_without_a_compare)
 	T_EQ(revision_at("/groups/a/t1"), revision_at(ALLOC));
 	down();
 }
+
+#define WEB "/objects/core/namespaces/web"
+#define DB "/objects/core/namespaces/db"
+#define LABELS "/objects/core/namespaces"
+
+/* Whoever writes a Namespace; other objects have no lock. */
+T_CASE(writes_of_namespaces_put_the_locks_of_labels_once)
+{
+	struct builder_node node = n1();
+	int64_t web;
+
+	up();
+	T_TRUE(builder_put(&builder, pl_span_str("/objects/core/services/web/s"), 0,
+	                   L("s")));
+	T_TRUE(commit());
+	T_EQ(revision_at(LABELS), 0);
+	begin();
+	T_TRUE(builder_put(&builder, pl_span_str(WEB), 0, L("1")));
+	T_TRUE(builder_put(&builder, pl_span_str(DB), 0, L("1")));
+	T_TRUE(builder_put_node(&builder, &node, 0, 0, L("node"), L("alloc")));
+	T_TRUE(commit());
+	web = answer.header.revision;
+	T_EQ(revision_at(LABELS), web);
+	T_EQ(revision_at("/groups/nodes"), web);
+	/* applied, whoever has put the locks since */
+	(void)kit_put(&kit, LABELS, "other");
+	(void)kit_put(&kit, "/groups/nodes", "other");
+	T_TRUE(!commit());
+	T_EQ(found(0).verdict, BUILDER_OURS);
+	begin();
+	T_TRUE(builder_delete(&builder, pl_span_str(WEB), web));
+	T_TRUE(commit());
+	T_EQ(revision_at(WEB), 0);
+	T_EQ(revision_at(LABELS), answer.header.revision);
+	T_EQ(revision_at("/groups/nodes"), answer.header.revision);
+	down();
+}

@@ -63,7 +63,7 @@ bool object_catalog_has(const struct catalog *catalog, enum cluster_object_kind 
 	return ops[kind].find(catalog, key) != NULL;
 }
 
-/* What an object refers to is shared by equal objects, so its bytes tell. */
+/* Equal objects share the values that they refer to, so the bytes tell. */
 bool object_catalog_has_same(const struct catalog *catalog,
                              const struct cluster_object *object)
 {

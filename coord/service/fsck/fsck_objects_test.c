@@ -7,7 +7,7 @@ T_CASE(objects_malformed)
 	(void)kit_put(&kit, "/objects/core/namespaces/web",
 	              "{\"metadata\":{\"name\":\"web\"}}");
 	(void)kit_put(&kit, "/objects/core/namespaces", "{\"v\":1}");
-	/* of a kind that no decision reads */
+	/* no decision reads that kind */
 	(void)kit_put(&kit, "/objects/core/configmaps/web/c", "{");
 	clean();
 	(void)kit_put(&kit, "/objects/core/namespaces/web", "{");

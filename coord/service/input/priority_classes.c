@@ -148,7 +148,7 @@ enum pl_code class_table_expand(const struct class_table *table, struct expand *
 
 /* -- admission ----------------------------------------------------------------------- */
 
-/* Of several defaults the one with the lowest value counts. */
+/* The default class; of several the one with the lowest value. */
 static const struct priority_class *default_class(const struct class_table *table)
 {
 	const struct priority_class *found = NULL;

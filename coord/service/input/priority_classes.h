@@ -3,7 +3,7 @@
  * when it comes in, as Kubernetes' admission does. Shards read a pod's spec.priority and
  * no classes.
  *
- * It is filled by whoever lists or follows /objects/scheduling.k8s.io/priorityclasses/. The
+ * It is filled from a list or a watch of /objects/scheduling.k8s.io/priorityclasses/. The
  * two classes that every cluster has are known without being put.
  */
 #ifndef COORD_SERVICE_INPUT_PRIORITY_CLASSES_H
@@ -24,16 +24,16 @@ PL_NODISCARD enum pl_code class_table_put(struct class_table *table, struct pl_s
                                           struct pl_err *err);
 void class_table_drop(struct class_table *table, struct pl_span name);
 
-/* What a pod says of its priority. Empty: it does not. */
+/* The priority as a pod says it. Empty: the pod does not. */
 struct class_ask {
-	struct pl_span pod;    /* its name, for messages */
+	struct pl_span pod;    /* the pod's name, for messages */
 	struct pl_span named;  /* spec.priorityClassName */
 	struct pl_span policy; /* spec.preemptionPolicy */
 	bool has_priority;
 	int64_t priority; /* spec.priority */
 };
 
-/* What is to stand in its spec. The name is borrowed from the table or from the ask. */
+/* The priority as the pod's spec is to have it. The name is borrowed from the table or from the ask. */
 struct class_answer {
 	int32_t priority;
 	struct pl_span named;  /* empty: no class */

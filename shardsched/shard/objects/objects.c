@@ -281,7 +281,7 @@ static void apply_object(struct sched *sched, enum sched_view view,
 	}
 	object->seen = view_of(sched, view)->seen;
 	if (record->mod_revision == object->rev)
-		return; /* it was listed again */
+		return; /* the same was listed again */
 	object->rev = record->mod_revision;
 	object_apply(sched, view, object, id, record->value);
 }

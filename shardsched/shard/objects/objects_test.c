@@ -374,7 +374,7 @@ T_CASE(nothing_is_decided_before_objects_are_listed)
 	rig_open(&rig, NULL);
 	put_node("n-1");
 	for (unsigned i = SCHED_OBJECT_FIRST; i < SCHED_VIEWS; i++)
-		rig.viewed[i] = true; /* they are not listed by the rig */
+		rig.viewed[i] = true; /* the rig does not list them */
 	rig_own(&rig, 0);
 	put_pod("web", "x", "");
 	wait_ms(500);
