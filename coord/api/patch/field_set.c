@@ -186,8 +186,10 @@ struct owned_fields field_set_union(struct field_maker *maker, struct owned_fiel
 	while (x != NULL || y != NULL) {
 		int order = compare_heads(x, y);
 		const struct field_node *from = order <= 0 ? x : y;
-		struct owned_fields children = {from->child};
+		struct owned_fields children;
 
+		PL_ASSERT(from != NULL);
+		children.first = from->child;
 		if (order == 0)
 			children = field_set_union(maker, children,
 			                           (struct owned_fields){y->child});

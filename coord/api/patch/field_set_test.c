@@ -195,14 +195,21 @@ static uint64_t below(uint64_t bits)
 	return result;
 }
 
+/* A quarter of the bits is set. */
+static uint64_t random_bits(struct pl_rng *rng)
+{
+	uint64_t bits = pl_rng_next(rng) & model_mask;
+
+	return bits & pl_rng_next(rng);
+}
+
 T_CASE(random_sets_equal_a_model_of_bits)
 {
 	struct pl_rng rng;
 
 	pl_rng_init(&rng, t_seed());
 	for (int round = 0; round < 2000; round++) {
-		uint64_t x = pl_rng_next(&rng) & pl_rng_next(&rng) & model_mask;
-		uint64_t y = pl_rng_next(&rng) & pl_rng_next(&rng) & model_mask;
+		uint64_t x = random_bits(&rng), y = random_bits(&rng);
 		struct owned_fields a, b;
 
 		start();

@@ -30,7 +30,7 @@ static bool write_object(struct field_maker *maker, struct pl_json_out *out,
 
 	for (struct cJSON *node = object->child; node != NULL; node = node->next)
 		count++;
-	members = pl_arena_zalloc(maker->arena, count + 1, sizeof *members);
+	members = pl_arena_zalloc(maker->arena, count + 1, sizeof(const struct cJSON *));
 	if (members == NULL)
 		return false;
 	for (struct cJSON *node = object->child; node != NULL; node = node->next)

@@ -34,6 +34,7 @@ static enum pl_code op_fail(struct json_patch_run *run, enum pl_code code,
 	va_list args;
 
 	va_start(args, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it was begun above */
 	(void)vsnprintf(what, sizeof what, fmt, args);
 	va_end(args);
 	return pl_json_fail(run->op, code, run->err, "%s", what);
@@ -178,7 +179,7 @@ static enum pl_code op_string(struct json_patch_run *run, const char *name,
 static enum pl_code place_of(struct json_patch_run *run, const char *name,
                              struct json_place *place)
 {
-	const char *pointer = NULL;
+	const char *pointer = "";
 	enum pl_code code = op_string(run, name, &pointer);
 
 	return code == PL_OK ? find_place(run, pointer, place) : code;
@@ -364,7 +365,7 @@ static const struct json_patch_kind {
 
 static enum pl_code apply_op(struct json_patch_run *run)
 {
-	const char *name = NULL;
+	const char *name = "";
 	enum pl_code code;
 
 	if (pl_json_type(run->op) != PL_JSON_OBJECT)

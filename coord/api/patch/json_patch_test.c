@@ -3,7 +3,6 @@
 
 #include "coord/api/patch/json_patch.h"
 #include "coord/api/patch/patch_kit.h"
-#include "store/base/alloc.h"
 #include "tests/harness/torture.h"
 
 static struct pl_arena arena;
@@ -127,21 +126,16 @@ T_CASE(a_malformed_patch_is_invalid)
 /* A patch of the same operation many times. */
 static struct pl_json repeated(const char *op, size_t count)
 {
-	size_t len = strlen(op), size = count * (len + 1) + 2;
-	char *text = pl_malloc(size);
-	struct pl_json_limits limits = {size, 64, 1000000};
+	struct pl_json_limits limits = {1 << 20, 64, 1000000};
 	struct pl_json patch = {0};
-	size_t at = 0;
+	struct pl_buf buf;
 
-	T_TRUE(text != NULL);
-	for (size_t i = 0; i < count; i++) {
-		text[at++] = i == 0 ? '[' : ',';
-		memcpy(text + at, op, len);
-		at += len;
-	}
-	text[at++] = ']';
-	T_OK(pl_json_parse(&arena, pl_span(text, at), &limits, &patch, &err), &err);
-	free(text);
+	pl_buf_init(&buf, 1 << 20);
+	for (size_t i = 0; i < count; i++)
+		T_OK(pl_buf_printf(&buf, "%s%s", i == 0 ? "[" : ",", op), NULL);
+	T_OK(pl_buf_add_str(&buf, "]"), NULL);
+	T_OK(pl_json_parse(&arena, pl_buf_span(&buf), &limits, &patch, &err), &err);
+	pl_buf_done(&buf);
 	return patch;
 }
 

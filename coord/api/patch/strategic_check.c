@@ -80,7 +80,8 @@ bool strategic_names_init(struct strategic_names *names, struct pl_arena *arena,
                           struct pl_json array)
 {
 	size_t count = pl_json_count(array), at = 0;
-	const struct cJSON **keys = pl_arena_zalloc(arena, count + 1, sizeof *keys);
+	const struct cJSON **keys =
+		pl_arena_zalloc(arena, count + 1, sizeof(const struct cJSON *));
 
 	if (keys == NULL)
 		return false;

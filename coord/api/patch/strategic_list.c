@@ -96,8 +96,8 @@ static bool table_of(const struct merge_state *state, struct pl_json list,
                      struct scalar_table *table)
 {
 	size_t count = pl_json_count(list), at = 0;
-	const struct cJSON **keys =
-		pl_arena_zalloc(state->run->arena, count + 1, sizeof *keys);
+	const struct cJSON **keys = pl_arena_zalloc(state->run->arena, count + 1,
+	                                            sizeof(const struct cJSON *));
 
 	if (keys == NULL)
 		return false;
@@ -121,8 +121,8 @@ static enum pl_code delete_items(struct merge_state *state)
 {
 	struct pl_json patch = state->how->patch;
 	size_t count = pl_json_count(patch), at = 0;
-	const struct cJSON **keys =
-		pl_arena_zalloc(state->run->arena, count + 1, sizeof *keys);
+	const struct cJSON **keys = pl_arena_zalloc(state->run->arena, count + 1,
+	                                            sizeof(const struct cJSON *));
 	struct scalar_table table;
 
 	if (keys == NULL)
@@ -194,7 +194,8 @@ static bool find_targets(struct merge_state *state, struct merge_targets *target
 	struct pl_arena *arena = state->run->arena;
 	size_t count = pl_json_count(state->how->patch), at = 0;
 	size_t most = count > state->count ? count : state->count;
-	const struct cJSON **keys = pl_arena_zalloc(arena, most + 1, sizeof *keys);
+	const struct cJSON **keys =
+		pl_arena_zalloc(arena, most + 1, sizeof(const struct cJSON *));
 
 	targets->added = pl_arena_zalloc(arena, count + 1, sizeof *targets->added);
 	if (keys == NULL || targets->added == NULL)

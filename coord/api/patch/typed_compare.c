@@ -101,9 +101,13 @@ static size_t count_same(const struct typed_list *list, size_t at, const char *t
 {
 	size_t count = 0;
 
-	while (at + count < list->count &&
-	       strcmp(list->sorted[at + count]->text, text) == 0)
-		count++;
+	for (; at + count < list->count; count++) {
+		const char *other = list->sorted[at + count]->text;
+
+		PL_ASSERT(other != NULL);
+		if (strcmp(other, text) != 0)
+			break;
+	}
 	return count;
 }
 
@@ -154,6 +158,7 @@ static void compare_elements(struct compare_level *level,
 		size_t counts[2];
 
 		child.text = a == NULL || (b != NULL && strcmp(b, a) < 0) ? b : a;
+		PL_ASSERT(child.text != NULL);
 		counts[0] = count_same(&before, i, child.text);
 		counts[1] = count_same(&after, j, child.text);
 		child.before = counts[0] > 0 ? before.sorted[i]->node : NULL;
