@@ -96,6 +96,8 @@ static void on_writes_closed(void *ctx)
 	struct api_server *server = ctx;
 
 	server->api.writes = NULL;
+	pod_change_queue_free(server->api.pods);
+	server->api.pods = NULL;
 	if (server->sources.open > 0)
 		sources_close(&server->sources);
 	else
@@ -233,6 +235,8 @@ static void open_sources(struct api_server *server, const struct meta *meta)
 	if (watch_hub_init(&server->hub, &err) == PL_OK) {
 		server->has_hub = true;
 		if (write_queue_open(&writes, &server->api.writes, &err) == PL_OK &&
+		    pod_change_queue_open(&server->api.service, wall_ms, server,
+		                          &server->api.pods, &err) == PL_OK &&
 		    sources_open(&sources, &server->sources, &err) == PL_OK) {
 			server->state = API_SERVER_SYNCING;
 			pl_timer_set(&server->timer, now_ms(server));

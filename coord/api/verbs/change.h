@@ -16,6 +16,7 @@
 
 #include "coord/api/patch/apply.h"
 #include "coord/api/schema/schema_check.h"
+#include "coord/api/verbs/pod_change_queue.h"
 #include "coord/api/verbs/request.h"
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/service/submit/pod_request.h"
@@ -45,8 +46,11 @@ struct change {
 
 	struct builder_pod pod; /* pods */
 	uint32_t named;
-	int64_t grace_s; /* of a deletion; -1: not said */
-	bool asked;
+	struct pending_change pending;
+	int64_t grace_s;    /* of a deletion; -1: not said */
+	struct pl_span uid; /* precondition of a deletion; empty: none */
+	bool evicts, asked;
+	const char *why; /* it was withheld; in the arena */
 	enum pod_request_outcome outcome;
 	struct builder_node node; /* nodes */
 	struct pl_span node_alloc;
@@ -155,6 +159,8 @@ bool scale_to_patch(struct change *change);
 /* -- pods and namespaces ------------------------------------------------------------------ */
 
 void commit_pod_delete(struct change *change);
+/* Grace and preconditions of DeleteOptions. False: it has been answered. */
+bool delete_options_read(struct change *change, struct cJSON *options);
 void request_bind(struct request *request);
 void request_evict(struct request *request);
 /* Marks the namespace as going; namespace_empty.h does the rest. */

@@ -3,67 +3,66 @@
 
 /* -- options ------------------------------------------------------------------------- */
 
-struct delete_options {
-	int64_t grace_s;    /* -1: not said */
-	struct pl_span uid; /* precondition; empty: none */
-	int64_t revision;   /* precondition; 0: none */
-};
-
-static bool options_read(struct request *request, struct delete_options *out)
+bool delete_options_read(struct change *change, struct cJSON *options)
 {
-	static const char name[] = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
-	const struct schema_type *type = schema_type_named(name);
-	struct json_tree tree = {0};
-	struct cJSON *preconditions, *grace;
+	struct cJSON *grace = json_get(options, "gracePeriodSeconds");
+	struct cJSON *preconditions = json_get(options, "preconditions");
 	double seconds = 0;
 
-	*out = (struct delete_options){.grace_s = -1};
+	if (grace != NULL &&
+	    pl_json_as_double((struct pl_json){.node = grace}, &seconds, NULL) == PL_OK)
+		change->grace_s = (int64_t)seconds;
+	if (json_get(options, "dryRun") != NULL)
+		change->dry_run = true;
+	if (preconditions != NULL) {
+		change->uid = meta_text(preconditions, "uid");
+		(void)request_number(meta_text(preconditions, "resourceVersion"),
+		                     &change->wanted_revision);
+	}
+	return true;
+}
+
+static bool options_read(struct change *change)
+{
+	static const char name[] = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+	struct request *request = change->request;
+	const struct schema_type *type = schema_type_named(name);
+
+	change->grace_s = -1;
 	if (request->query.gracePeriodSeconds.len > 0 &&
-	    !request_number(request->query.gracePeriodSeconds, &out->grace_s)) {
+	    !request_number(request->query.gracePeriodSeconds, &change->grace_s)) {
 		struct api_status status = status_bad_request(
 			PL_SPAN_LIT("gracePeriodSeconds: must be a number"));
 
 		answer_status(request, &status);
 		return false;
 	}
-	if (!body_read(request, type, &tree))
+	if (!body_read(request, type, &change->patch))
 		return false;
-	if (tree.root == NULL)
-		return true;
-	grace = json_get(tree.root, "gracePeriodSeconds");
-	if (grace != NULL &&
-	    pl_json_as_double(json_tree_value(&tree, grace), &seconds, NULL) == PL_OK)
-		out->grace_s = (int64_t)seconds;
-	if (json_get(tree.root, "dryRun") != NULL)
-		request->change->dry_run = true;
-	preconditions = json_get(tree.root, "preconditions");
-	if (preconditions != NULL) {
-		out->uid = meta_text(preconditions, "uid");
-		(void)request_number(meta_text(preconditions, "resourceVersion"),
-		                     &out->revision);
-	}
-	return true;
+	return change->patch.root == NULL ||
+	       (body_decode(request, &change->patch, type, change->report) &&
+	        delete_options_read(change, change->patch.root));
 }
 
-static bool preconditions_hold(struct change *change,
-                               const struct delete_options *options)
+static bool preconditions_hold(struct change *change)
 {
 	struct request *request = change->request;
 	struct pl_buf buf;
 	struct api_status status;
 	bool same = true;
 
-	if (options->revision != 0 && options->revision != change->current.revision) {
+	if (change->wanted_revision != 0 &&
+	    change->wanted_revision != change->current.revision) {
 		change_conflict(change);
 		return false;
 	}
-	if (options->uid.len == 0)
+	if (change->uid.len == 0)
 		return true;
 	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	if (object_write(&change->current, &buf) == PL_OK) {
 		char *quoted =
 			pl_arena_printf(&request->arena, "\"uid\":\"" PL_SPAN_FMT "\"",
-		                        PL_SPAN_ARG(options->uid));
+		                        PL_SPAN_ARG(change->uid));
 
 		same = quoted != NULL &&
 		       memmem(buf.at, buf.len, quoted, strlen(quoted)) != NULL;
@@ -94,7 +93,6 @@ static void deletion_fresh(struct request *request)
 {
 	struct change *change = request->change;
 	struct object current;
-	struct delete_options options;
 
 	if (!request_object(request, &current)) {
 		struct api_status status =
@@ -104,9 +102,8 @@ static void deletion_fresh(struct request *request)
 		return;
 	}
 	change_set_current(change, &current);
-	if (!options_read(request, &options) || !preconditions_hold(change, &options))
+	if (!preconditions_hold(change))
 		return;
-	change->grace_s = options.grace_s;
 	if (change->source == SOURCE_PODS) {
 		commit_pod_delete(change);
 		return;
@@ -133,5 +130,6 @@ void request_delete(struct request *request)
 	if (change == NULL)
 		return;
 	change->again = delete_again;
-	deletion_fresh(request);
+	if (options_read(change))
+		deletion_fresh(request);
 }

@@ -161,6 +161,9 @@ static enum pl_code next_pod(void *ctx, struct pod_request *out, struct pl_err *
 	                            .namespace = request->path.namespace,
 	                            .name = request->path.name,
 	                            .at = POD_REQUEST_BY_NAME,
+	                            .under_budgets = change->evicts,
+	                            .uid = change->uid,
+	                            .version = change->wanted_revision,
 	                            .ended = change->grace_s == 0 ? STATE_ENDED_GONE
 	                                                          : STATE_ENDED_NOT};
 	return PL_OK;
@@ -172,8 +175,29 @@ static void on_report(void *ctx, const struct pod_request *request,
 	struct change *change = ctx;
 
 	(void)request;
-	(void)why;
 	change->outcome = outcome;
+	change->why =
+		why == NULL ? "" : pl_arena_printf(&change->request->arena, "%s", why);
+}
+
+/* 429, on which clients wait and try again. */
+static void answer_withheld(struct change *change)
+{
+	struct request *request = change->request;
+	struct status_cause *cause = pl_arena_zalloc(&request->arena, 1, sizeof *cause);
+	struct api_status status = status_too_many_requests(
+		PL_SPAN_LIT("Cannot evict pod as it would violate the pod's disruption "
+	                    "budget."),
+		10);
+
+	if (cause != NULL) {
+		cause->type = "DisruptionBudget";
+		cause->message = pl_span_str(change->why);
+		status.has_details = true;
+		status.causes = cause;
+		status.cause_count = 1;
+	}
+	answer_status(request, &status);
 }
 
 static void on_deleted(void *ctx, const struct pl_err *err)
@@ -186,6 +210,18 @@ static void on_deleted(void *ctx, const struct pl_err *err)
 	} else if (change->outcome == POD_REQUEST_ABSENT) {
 		struct api_status status =
 			status_not_found(&request->arena, request_about(request));
+
+		answer_status(request, &status);
+	} else if (change->outcome == POD_REQUEST_WITHHELD) {
+		answer_withheld(change);
+	} else if (change->outcome == POD_REQUEST_CHANGED) {
+		struct api_status status =
+			status_conflict(&request->arena, request_about(request),
+		                        pl_span_str(change->why));
+
+		answer_status(request, &status);
+	} else if (change->evicts) {
+		struct api_status status = {.code = 201};
 
 		answer_status(request, &status);
 	} else {

@@ -1,23 +1,246 @@
-/* Bindings and evictions of pods. */
+/* Edits of live pods, bindings and evictions. */
 #include "coord/api/verbs/change.h"
+#include "shardsched/model/object.h"
 
-void request_bind(struct request *request)
+/* -- the pod as the client saw it -------------------------------------------------------- */
+
+static bool seen_pod(struct change *change, struct pod_change *out)
 {
-	struct api_status status = status_no_such_method();
+	const struct cache_entry *spec = change->current.part[OBJECT_MAIN];
+	const struct cache_entry *state = change->current.part[OBJECT_STATE];
+	struct keys_id id;
 
+	if (keys_parse(spec->key, &id, NULL) != PL_OK) {
+		answer_no_memory(change->request);
+		return false;
+	}
+	*out = (struct pod_change){.pod = {.partition = id.partition,
+	                                   .namespace = change->request->path.namespace,
+	                                   .name = change->request->path.name},
+	                           .spec = {spec->mod_revision, spec->value}};
+	if (state != NULL)
+		out->state = (struct pod_value){state->mod_revision, state->value};
+	return true;
+}
+
+static void answer_refusal(struct change *change, const struct pod_change_result *result)
+{
+	struct request *request = change->request;
+	struct pl_span why = pl_span_str(pl_arena_printf(
+		&request->arena, "%s", result->why == NULL ? "" : result->why));
+	struct api_status status;
+
+	switch (result->refusal) {
+	case POD_REFUSAL_MALFORMED:
+	case POD_REFUSAL_IDENTITY:
+	case POD_REFUSAL_MOVES:
+	case POD_REFUSAL_FIXED: {
+		const struct status_cause cause = {.type = "FieldValueForbidden",
+		                                   .field = PL_SPAN_LIT("spec"),
+		                                   .message = why};
+		struct status_about about = {
+			.group = "", .resource = "Pod", .name = request->path.name};
+
+		status = status_invalid(&request->arena, about, &cause, 1);
+		break;
+	}
+	case POD_REFUSAL_NODE:
+		status = status_bad_request(why);
+		break;
+	default:
+		status = status_conflict(&request->arena, request_about(request), why);
+		break;
+	}
 	answer_status(request, &status);
 }
 
-void request_evict(struct request *request)
+static bool try_again(struct change *change)
 {
-	struct api_status status = status_no_such_method();
+	return change->again != NULL && change->wanted_revision == 0 &&
+	       ++change->tries < REQUEST_TRIES_MAX && change->again(change);
+}
 
-	answer_status(request, &status);
+static void on_changed(struct pending_change *pending,
+                       const struct pod_change_result *result, const struct pl_err *err)
+{
+	struct change *change = pending->ctx;
+	struct request *request = change->request;
+
+	if (err != NULL) {
+		answer_store_error(request, err);
+	} else {
+		switch (result->outcome) {
+		case POD_CHANGE_DONE:
+			change->committed(change, result->revision);
+			break;
+		case POD_CHANGE_UNCHANGED:
+			change->committed(change, change->current.revision);
+			break;
+		case POD_CHANGE_REFUSED:
+			answer_refusal(change, result);
+			break;
+		case POD_CHANGE_CONFLICT:
+		case POD_CHANGE_BUSY:
+			if (!try_again(change))
+				change_conflict(change);
+			break;
+		}
+	}
+	request_unbusy(request);
+}
+
+static void enqueue(struct change *change, struct pod_change *wanted)
+{
+	struct request *request = change->request;
+
+	change->pending.change = *wanted;
+	change->pending.done = on_changed;
+	change->pending.ctx = change;
+	request->busy++;
+	pod_change_queue_add(request->api->pods, &change->pending);
 }
 
 void commit_pod_edit(struct change *change)
 {
-	struct api_status status = status_no_such_method();
+	struct pod_change wanted;
 
+	if (!seen_pod(change, &wanted))
+		return;
+	wanted.verb = POD_CHANGE_EDIT;
+	wanted.edited = change->stored;
+	enqueue(change, &wanted);
+}
+
+/* -- bindings ------------------------------------------------------------------------------ */
+
+static void answer_created(struct change *change, int64_t revision)
+{
+	struct api_status status = {0};
+
+	(void)revision;
+	status.code = 201;
 	answer_status(change->request, &status);
+}
+
+static bool read_target(struct change *change, struct pl_span *node, struct pl_span *uid)
+{
+	struct request *request = change->request;
+	struct cJSON *target = json_get(change->patch.root, "target");
+	struct cJSON *meta = json_get(change->patch.root, "metadata");
+	struct api_status status;
+
+	*node = target == NULL ? (struct pl_span){0} : meta_text(target, "name");
+	*uid = meta == NULL ? (struct pl_span){0} : meta_text(meta, "uid");
+	if (meta != NULL)
+		(void)request_number(meta_text(meta, "resourceVersion"),
+		                     &change->wanted_revision);
+	if (node->len > 0)
+		return true;
+	{
+		const struct status_cause cause = {.type = "FieldValueRequired",
+		                                   .field = PL_SPAN_LIT("target.name"),
+		                                   .message =
+		                                           PL_SPAN_LIT("Required value")};
+		struct status_about about = {
+			.group = "", .resource = "Binding", .name = request->path.name};
+
+		status = status_invalid(&request->arena, about, &cause, 1);
+		answer_status(request, &status);
+	}
+	return false;
+}
+
+static void bind_fresh(struct request *request)
+{
+	struct change *change = request->change;
+	struct pod_change wanted;
+	struct object current;
+	struct pl_span node;
+
+	if (!request_object(request, &current)) {
+		struct api_status status =
+			status_not_found(&request->arena, request_about(request));
+
+		answer_status(request, &status);
+		return;
+	}
+	change_set_current(change, &current);
+	if (!read_target(change, &node, &wanted.uid))
+		return;
+	{
+		struct pl_span uid = wanted.uid;
+
+		if (!seen_pod(change, &wanted))
+			return;
+		wanted.uid = uid;
+	}
+	if (change->wanted_revision != 0 && change->wanted_revision != current.revision) {
+		change_conflict(change);
+		return;
+	}
+	wanted.verb = POD_CHANGE_BIND;
+	wanted.exact = change->wanted_revision != 0;
+	member_name_split(node, &wanted.cluster, &wanted.node);
+	if (change->dry_run)
+		answer_created(change, current.revision);
+	else
+		enqueue(change, &wanted);
+}
+
+static bool bind_again(struct change *change)
+{
+	change->request->query.resourceVersion = (struct pl_span){0};
+	request_when_fresh(change->request, bind_fresh);
+	return true;
+}
+
+void request_bind(struct request *request)
+{
+	const struct schema_type *type = schema_type_named("io.k8s.api.core.v1.Binding");
+	struct change *change = change_new(request, CHANGE_UPDATE);
+
+	if (change == NULL || !body_read(request, type, &change->patch))
+		return;
+	if (change->patch.root == NULL) {
+		struct api_status status =
+			status_bad_request(PL_SPAN_LIT("the body is empty"));
+
+		answer_status(request, &status);
+		return;
+	}
+	if (!body_decode(request, &change->patch, type, change->report))
+		return;
+	change->again = bind_again;
+	change->committed = answer_created;
+	bind_fresh(request);
+}
+
+/* -- evictions ------------------------------------------------------------------------------ */
+
+void request_evict(struct request *request)
+{
+	const struct schema_type *type =
+		schema_type_named("io.k8s.api.policy.v1.Eviction");
+	struct change *change = change_new(request, CHANGE_DELETE);
+	struct cJSON *options;
+	struct object current;
+
+	if (change == NULL || !body_read(request, type, &change->patch))
+		return;
+	change->grace_s = -1;
+	if (change->patch.root != NULL) {
+		options = json_get(change->patch.root, "deleteOptions");
+		if (options != NULL && !delete_options_read(change, options))
+			return;
+	}
+	if (!request_object(request, &current)) {
+		struct api_status status =
+			status_not_found(&request->arena, request_about(request));
+
+		answer_status(request, &status);
+		return;
+	}
+	change_set_current(change, &current);
+	change->evicts = true;
+	commit_pod_delete(change);
 }

@@ -28,6 +28,8 @@ enum {
 	REQUEST_TRIES_MAX = 10,   /* of a change whose object changes meanwhile */
 };
 
+struct pod_change_queue;
+
 /* What all requests share; of one thread. */
 struct api {
 	struct kv *kv;
@@ -35,6 +37,7 @@ struct api {
 	struct sources *sources;
 	struct watch_hub *hub;
 	struct write_queue *writes;
+	struct pod_change_queue *pods;
 	int64_t (*wall_ms)(void *ctx);
 	uint64_t (*now_ms)(void *ctx);
 	void *clock_ctx;
