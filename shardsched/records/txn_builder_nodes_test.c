@@ -179,7 +179,7 @@ T_CASE(bumped_key_is_put_without_a_compare)
 #define DB "/objects/core/namespaces/db"
 #define LABELS "/objects/core/namespaces"
 
-/* Whoever writes a Namespace; other objects have no lock. */
+/* Other objects have no lock. */
 T_CASE(writes_of_namespaces_put_the_locks_of_labels_once)
 {
 	struct builder_node node = n1();
@@ -198,7 +198,7 @@ T_CASE(writes_of_namespaces_put_the_locks_of_labels_once)
 	web = answer.header.revision;
 	T_EQ(revision_at(LABELS), web);
 	T_EQ(revision_at("/groups/nodes"), web);
-	/* applied, whoever has put the locks since */
+	/* applied, even if others have put the locks since */
 	(void)kit_put(&kit, LABELS, "other");
 	(void)kit_put(&kit, "/groups/nodes", "other");
 	T_TRUE(!commit());

@@ -3,7 +3,7 @@
  * puts the pod on one of the nodes that Kubernetes' scheduler finds best, or on none.
  */
 #include "coord/cli/eval/eval_case.h"
-#include "coord/fsck/derive_alloc.h"
+#include "coord/service/fsck/derive_alloc.h"
 #include "tests/conformance_k8s/cases.h"
 #include "tests/support/shardsched/shard/sched_rig.h"
 
