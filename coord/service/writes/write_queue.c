@@ -256,7 +256,8 @@ static void settle_write(struct write_slot *slot, struct write *write,
 	} else if (!read_verdicts(slot, write, result, found, &refused)) {
 		(void)pl_err_set(&err, PL_PROTO, "the store's answer is not to this txn");
 		outcome = (struct write_outcome){.result = WRITE_FAILED, .err = &err};
-	} else if (slot->again && found[0].verdict == BUILDER_OURS) {
+	} else if (slot->again && write->entries > 0 &&
+	           found[0].verdict == BUILDER_OURS) {
 		outcome.result = WRITE_DONE;
 		outcome.revision = written_at(&found[0]);
 	} else if (!refused && ++write->attempts < ATTEMPTS_MAX) {
