@@ -479,6 +479,12 @@ static bool is_main_of(const struct source_change *change,
 	       entry == change->after.part[OBJECT_MAIN];
 }
 
+/* A replay reads everything at once, so its watch wakes no one. */
+static void on_replay(void *ctx)
+{
+	(void)ctx;
+}
+
 enum pl_code source_replay(struct sources *sources,
                            const struct schema_resource *resource, struct pl_span prefix,
                            int64_t revision,
@@ -496,7 +502,7 @@ enum pl_code source_replay(struct sources *sources,
 	if (prefix.len == 0)
 		orders = (struct kv_keys){.kind = KV_FROM, .from = PL_SPAN_LIT("\x01")};
 	code = cache_watch_begin(sources->source[kind].cache, &watch, orders, revision,
-	                         NULL, NULL);
+	                         on_replay, NULL);
 	if (code != PL_OK)
 		return code;
 	while ((code = cache_watch_next(&watch, &note)) == PL_OK) {
