@@ -459,7 +459,8 @@ static uint64_t watch_timeout_ms(struct request *request)
 
 static void watch_fresh(struct request *request)
 {
-	bool initial_end = request_is_true(request->query.sendInitialEvents);
+	struct pl_span initial = request->query.sendInitialEvents;
+	bool initial_end = request_is_true(initial);
 	struct watch_opts opts = {
 		.resource = request->path.resource,
 		.namespace = request->path.namespace,
@@ -477,7 +478,7 @@ static void watch_fresh(struct request *request)
 
 	(void)request_number(request->query.resourceVersion, &opts.revision);
 	opts.initial = initial_end || opts.revision == 0;
-	if (pl_span_eq(request->query.sendInitialEvents, PL_SPAN_LIT("false")))
+	if (initial.at != NULL && !initial_end)
 		opts.initial = false;
 	code = watch_begin(request->api->hub, &opts, request->exchange, &request->watcher,
 	                   &err);
@@ -498,7 +499,7 @@ static void watch_fresh(struct request *request)
 void request_watch(struct request *request)
 {
 	struct pl_span match = request->query.resourceVersionMatch;
-	bool initial = request->query.sendInitialEvents.len > 0;
+	bool initial = request->query.sendInitialEvents.at != NULL;
 	struct api_status status;
 
 	if (initial && !pl_span_eq(match, PL_SPAN_LIT("NotOlderThan"))) {

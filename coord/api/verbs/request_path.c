@@ -41,10 +41,22 @@ struct pl_span request_decode(struct pl_arena *arena, struct pl_span text, bool 
 	return pl_span(out, len);
 }
 
+static bool is_false_word(struct pl_span text)
+{
+	static const char word[] = "false";
+
+	if (text.len != sizeof word - 1)
+		return false;
+	for (size_t i = 0; i < text.len; i++)
+		if ((text.at[i] | 0x20) != word[i])
+			return false;
+	return true;
+}
+
 bool request_is_true(struct pl_span text)
 {
-	return pl_span_eq(text, PL_SPAN_LIT("true")) ||
-	       pl_span_eq(text, PL_SPAN_LIT("1"));
+	return text.at != NULL && !pl_span_eq(text, PL_SPAN_LIT("0")) &&
+	       !is_false_word(text);
 }
 
 bool request_number(struct pl_span text, int64_t *out)

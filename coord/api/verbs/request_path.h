@@ -71,7 +71,8 @@ PL_NODISCARD bool request_query_parse(struct pl_arena *arena, struct pl_span que
                                       struct request_query *out,
                                       struct api_status *status);
 
-/* "true", "1"; empty and everything else: false. */
+/* As Kubernetes reads a flag: it is true unless it is absent, "0" or "false" in upper or
+ * lower case. Python's clients send "True"; "?watch" has no value. */
 bool request_is_true(struct pl_span text);
 /* A number without sign up to 2^63 - 1. False: it is none. */
 bool request_number(struct pl_span text, int64_t *out);

@@ -127,6 +127,31 @@ T_CASE(options_of_a_query_are_decoded)
 	pl_arena_done(&arena);
 }
 
+/* watch=<text> is a watch. */
+static bool is_watch(const char *text)
+{
+	struct request_query out;
+
+	query(text, &out, true);
+	return request_is_true(out.watch);
+}
+
+T_CASE(a_flag_is_true_unless_it_says_otherwise)
+{
+	static const char *const yes[] = {
+		"watch=true", "watch=1", "watch=True", "watch=t",
+		"watch",      "watch=",  "watch=yes"};
+	static const char *const no[] = {
+		"", "other=true", "watch=false", "watch=False", "watch=FALSE", "watch=0"};
+
+	pl_arena_init(&arena, 0, 0);
+	for (unsigned i = 0; i < sizeof yes / sizeof yes[0]; i++)
+		T_TRUE(is_watch(yes[i]));
+	for (unsigned i = 0; i < sizeof no / sizeof no[0]; i++)
+		T_TRUE(!is_watch(no[i]));
+	pl_arena_done(&arena);
+}
+
 T_CASE(numbers_are_plain)
 {
 	int64_t out = 0;
