@@ -399,7 +399,7 @@ static bool add_node(struct write *write, struct txn_builder *builder)
 
 	if (seen.node_rev != 0)
 		seen.node = change->current.part[OBJECT_MAIN]->value;
-	if (node_change(change->kind == CHANGE_DELETE ? NODES_DELETE : NODES_APPLY,
+	if (node_change(change->kind == CHANGE_DELETE ? NODES_DELETE : NODES_REPLACE,
 	                change->stored, &seen, builder->arena, &to, &err) != PL_OK ||
 	    to.what == NODE_SAME) {
 		builder->code = PL_CONFLICT;
@@ -439,7 +439,7 @@ static void on_alloc(void *ctx, const struct kv_result *result, const struct pl_
 	seen.alloc = change->node_alloc;
 	if (seen.node_rev != 0)
 		seen.node = change->current.part[OBJECT_MAIN]->value;
-	code = node_change(change->kind == CHANGE_DELETE ? NODES_DELETE : NODES_APPLY,
+	code = node_change(change->kind == CHANGE_DELETE ? NODES_DELETE : NODES_REPLACE,
 	                   change->stored, &seen, &request->arena, &to, &why);
 	if (code != PL_OK) {
 		status =

@@ -77,6 +77,17 @@ static enum pl_code put_node(struct pl_span node, const struct alloc *alloc,
 	return print_alloc(&next, arena, &out->alloc, err);
 }
 
+static enum pl_code replace_node(struct pl_span node, const struct node_seen *seen,
+                                 const struct alloc *alloc, struct pl_arena *arena,
+                                 struct node_change *out, struct pl_err *err)
+{
+	if (seen->node_rev != 0 && pl_span_eq(node, seen->node)) {
+		out->what = NODE_SAME;
+		return PL_OK;
+	}
+	return put_node(node, alloc, arena, out, err);
+}
+
 static enum pl_code apply_node(struct pl_span wanted, const struct node_seen *seen,
                                const struct alloc *alloc, struct pl_arena *arena,
                                struct node_change *out, struct pl_err *err)
@@ -87,13 +98,7 @@ static enum pl_code apply_node(struct pl_span wanted, const struct node_seen *se
 	if (seen->node_rev != 0 && is_object(seen->node) && is_cordoned(seen->node) &&
 	    unschedulable_of(wanted).len == 0)
 		code = set_cordon(wanted, "true", arena, &node, err);
-	if (code != PL_OK)
-		return code;
-	if (seen->node_rev != 0 && pl_span_eq(node, seen->node)) {
-		out->what = NODE_SAME;
-		return PL_OK;
-	}
-	return put_node(node, alloc, arena, out, err);
+	return code == PL_OK ? replace_node(node, seen, alloc, arena, out, err) : code;
 }
 
 static enum pl_code cordon_node(const char *json, const struct node_seen *seen,
@@ -173,11 +178,13 @@ enum pl_code node_change(enum nodes_verb verb, struct pl_span wanted,
 
 	if (code != PL_OK)
 		return code;
-	if (seen->node_rev == 0 && verb != NODES_APPLY)
+	if (seen->node_rev == 0 && verb != NODES_APPLY && verb != NODES_REPLACE)
 		return without_node(verb, seen, &alloc, out, err);
 	switch (verb) {
 	case NODES_APPLY:
 		return apply_node(wanted, seen, &alloc, arena, out, err);
+	case NODES_REPLACE:
+		return replace_node(wanted, seen, &alloc, arena, out, err);
 	case NODES_CORDON:
 		return cordon_node("true", seen, &alloc, arena, out, err);
 	case NODES_UNCORDON:

@@ -11,7 +11,8 @@
 #include "store/base/err.h"
 
 enum nodes_verb {
-	NODES_APPLY,    /* the node becomes what the JSON says */
+	NODES_APPLY,    /* the node becomes what the JSON says; a cordon stays */
+	NODES_REPLACE,  /* the node becomes what the JSON says, the cordon included */
 	NODES_CORDON,   /* the node takes no new pods */
 	NODES_UNCORDON, /* the node takes new pods again */
 	NODES_DELETE,
@@ -33,9 +34,9 @@ struct node_change {
 };
 
 /*
- * wanted: the JSON of NODES_APPLY, without white space (object.h). If it does not have
- * spec.unschedulable, the present value stays. If the Node is missing and its alloc is
- * there, the Node is put beside the alloc, or the alloc is deleted as that of a node
+ * wanted: the JSON of NODES_APPLY and NODES_REPLACE, without white space (object.h). If
+ * that of NODES_APPLY does not have spec.unschedulable, the present value stays. If the
+ * Node is missing and its alloc is there, the Node is put beside the alloc, or the alloc is deleted as that of a node
  * would be.
  *
  * PL_NOTFOUND: there is no such node. PL_CONFLICT: a node with pods or reservations

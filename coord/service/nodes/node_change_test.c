@@ -75,6 +75,19 @@ T_CASE(applying_a_file_without_the_field_keeps_the_cordon)
 	pl_arena_done(&arena);
 }
 
+T_CASE(a_replaced_node_loses_a_cordon_that_is_not_said)
+{
+	static const char cordoned[] = "{\"a\":1,\"spec\":{\"unschedulable\":true}}";
+
+	T_OK(request(NODES_REPLACE, cordoned, cordoned, FREE_ALLOC), &err);
+	T_EQ(change.what, NODE_SAME);
+	T_OK(request(NODES_REPLACE, "{\"a\":1,\"spec\":{}}", cordoned, FREE_ALLOC), &err);
+	puts_node("{\"a\":1,\"spec\":{}}", "{\"v\":1,\"generation\":8}");
+	T_OK(request(NODES_REPLACE, "{\"a\":1}", NULL, NULL), &err);
+	puts_node("{\"a\":1}", "{\"v\":1,\"generation\":1}");
+	pl_arena_done(&arena);
+}
+
 T_CASE(a_cordon_changes_nothing_else)
 {
 	static const char node[] = "{\"z\":1.50,\"spec\":{\"x\":[1]}}";
