@@ -67,17 +67,26 @@ T_CASE(bodies_are_limited)
 		"HTTP/1.1 413 ");
 }
 
-/* The client is still sending: it gets its answer all the same. */
+/* The client is still sending, and reads later: a connection that was closed with bytes
+ * unread would be reset, and its answer lost. */
 T_CASE(a_client_that_sends_too_much_gets_its_answer)
 {
 	static char body[8 << 20];
+	struct http_server_counts counts;
 	struct web_client *client;
 	struct web_rig rig;
 
 	web_open(&rig, NULL);
 	client = web_connect(&rig);
+	web_reading(client, false);
 	web_text(client, POST("Content-Length: 8388608\r\n"));
 	web_send(client, body, sizeof body);
+	do {
+		web_turn(&rig);
+		web_counts(&rig, &counts);
+		T_EQ(counts.open_conns, 1); /* all of the body is read, and dropped */
+	} while (counts.bytes_in < sizeof body);
+	web_reading(client, true);
 	web_wait_text(client, "HTTP/1.1 413 ");
 	web_leave(client);
 	web_close(&rig);

@@ -54,8 +54,7 @@ T_CASE(large_answers_and_bodies_pass_under_tls)
 	web_close(&rig);
 }
 
-/* The body ends with the connection, so the end must be TLS's own. */
-T_CASE(a_connection_ends_as_tls_wants_it)
+T_CASE(a_body_that_ends_with_its_connection_passes_under_tls)
 {
 	struct web_opts opts = {.cert_dir = web_certs()};
 	struct web_curl_opts ask = {
