@@ -9,7 +9,8 @@
 
 enum {
 	PIECE_BYTES = 256 << 10,
-	AHEAD_BYTES = 2 << 20, /* that may wait for the client of a list */
+	AHEAD_BYTES =
+		8 << 20, /* that may wait for the client of a list: half of the limit */
 	WATCH_MS_LEAST = 1800 * 1000,
 	TIMEOUT_S_MAX = 86400,
 };

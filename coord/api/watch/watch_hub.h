@@ -29,7 +29,9 @@
 
 enum {
 	WATCH_BOOKMARK_MS = 60000,
-	WATCH_AHEAD_BYTES = 1 << 20, /* that may wait to be sent while they are sent */
+	/* that may wait to be sent while they are sent; the server says that there is
+	 * room when what waits has been as much, half of its limit */
+	WATCH_AHEAD_BYTES = 8 << 20,
 	WATCH_CHANNELS_MAX = 100000,
 };
 
