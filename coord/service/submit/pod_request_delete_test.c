@@ -45,7 +45,7 @@ T_CASE(an_eviction_over_the_api_deletes_as_budgets_allow)
 	kit_close(&kit);
 }
 
-/* They take no place that a budget counts, or have used their budgets before. */
+/* The pods take no place that a budget counts, or have used their budgets before. */
 T_CASE(pods_that_are_in_no_budgets_way_are_deleted)
 {
 	static const char *const states[] = {

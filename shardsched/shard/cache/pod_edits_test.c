@@ -1,5 +1,5 @@
 /*
- * What a shard makes of edits (ADR 29): of pods that wait, of decisions in flight, and of
+ * Edits as a shard takes them (ADR 29): of pods that wait, of decisions in flight, and of
  * pods that have a place.
  */
 #include "shardsched/shard/cache/cache.h"
