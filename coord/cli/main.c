@@ -12,6 +12,7 @@
 
 static const struct command *const commands[] = {
 	&up_command,
+	&kubeconfig_command,
 	&shards_command,
 	&partitions_command,
 	&shard_drain_command,

@@ -85,6 +85,7 @@ enum pl_code store_opts_set(struct store_opts *opts, int opt, const char *arg,
 	if (which < sizeof texts / sizeof texts[0]) {
 		*texts[which] = arg;
 		opts->by_default = opts->by_default && which != 0;
+		opts->flagged = opts->flagged || which == 0;
 		return PL_OK;
 	}
 	if (opt == STORE_OPT_FIRST + 6)

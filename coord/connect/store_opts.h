@@ -20,6 +20,7 @@ enum { STORE_SECRET_MAX = 512 };
 struct store_opts {
 	const char *endpoints; /* URLs, separated by commas */
 	bool by_default;       /* neither a flag nor the environment names endpoints */
+	bool flagged;          /* a flag names them */
 	struct tls_files tls;
 	const char *user; /* NULL: no authentication by password */
 	char password[STORE_SECRET_MAX];

@@ -7,14 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/base/buf.h"
 
 enum { PATH_SIZE = 4096, STEP = 16 << 10 };
 
 /* -- reading ---------------------------------------------------------------------------- */
 
-/* PL_NOTFOUND: no such file. */
-static enum pl_code read_file(const char *path, struct pl_buf *out, struct pl_err *err)
+enum pl_code kubeconfig_read_file(const char *path, struct pl_buf *out,
+                                  struct pl_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	enum pl_code code = PL_OK;
@@ -53,7 +52,7 @@ static enum pl_code add_file(struct kubeconfig *config, const char *path,
 	enum pl_code code;
 
 	pl_buf_init(&text, KUBECONFIG_FILE_MAX + STEP);
-	code = read_file(path, &text, err);
+	code = kubeconfig_read_file(path, &text, err);
 	if (code == PL_OK)
 		code = kubeconfig_add(config, pl_buf_span(&text), path, err);
 	wipe(&text);
@@ -127,7 +126,7 @@ enum pl_code kubeconfig_read_token(const char *path, char out[KUBECONFIG_TOKEN_M
 	size_t len = 0;
 
 	pl_buf_init(&text, KUBECONFIG_TOKEN_MAX + 2 * STEP);
-	code = read_file(path, &text, err);
+	code = kubeconfig_read_file(path, &text, err);
 	if (code == PL_OK) {
 		while (len < text.len && text.at[len] > ' ' && text.at[len] < 0x7f)
 			len++;

@@ -4,6 +4,7 @@
 #define COORD_KUBECONFIG_KUBECONFIG_FILES_H
 
 #include "coord/kubeconfig/kubeconfig.h"
+#include "store/base/buf.h"
 
 /* Adds the file; NULL: the files that kubectl takes, which are those of KUBECONFIG
  * (separated by colons; a missing one is skipped), or ~/.kube/config. PL_NOTFOUND: there
@@ -20,6 +21,10 @@ bool kubeconfig_in_pod(const char *dir);
 PL_NODISCARD enum pl_code kubeconfig_pod_target(struct pl_arena *arena, const char *dir,
                                                 struct kubeconfig_target *out,
                                                 struct pl_err *err);
+
+/* Adds the whole file. PL_NOTFOUND: there is none. PL_IO, PL_LIMIT. */
+PL_NODISCARD enum pl_code kubeconfig_read_file(const char *path, struct pl_buf *out,
+                                               struct pl_err *err);
 
 /* The first line of a file with a token, wiped by the caller. PL_INVALID: it is no
  * token. */

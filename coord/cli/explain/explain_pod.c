@@ -3,6 +3,7 @@
  */
 #include "coord/cli/explain/explain_pod.h"
 
+#include "coord/cli/explain/explain_api.h"
 #include "coord/cli/explain/explain_job.h"
 #include "coord/cli/explain/explain_print.h"
 #include "coord/cli/input/pods_args.h"
@@ -97,6 +98,27 @@ static enum pl_code explain_pod_run(void *ctx, const struct cli_session *cli,
 	return code == PL_OK ? cli_wait_for(cli->session, &ask->wait, err) : code;
 }
 
+static enum pl_code explain_pod_ask(void *ctx, struct api_session *api,
+                                    struct pl_err *err)
+{
+	struct explain_pod_cmd *ask = ctx;
+	const struct pods_args given = {.namespace = ask->namespace};
+	struct explanation_verdict verdict = {.has_place = false};
+	struct pl_span namespace, name;
+	enum pl_code code;
+
+	if (ask->format == EXPLAIN_DOT || ask->seed != 0)
+		return pl_err_set(err, PL_UNSUPPORTED, "%s needs the store (--endpoints)",
+		                  ask->seed != 0 ? "--seed" : "--output dot");
+	code = pods_args_name(&given, api->options->args[0], &namespace, &name, err);
+	if (code == PL_OK)
+		code = explain_api(api, namespace, name, ask->format == EXPLAIN_JSON,
+		                   &verdict, err);
+	ask->nowhere = verdict.nowhere;
+	ask->has_place = verdict.has_place;
+	return code;
+}
+
 /* -- the command line ----------------------------------------------------- */
 
 static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
@@ -147,7 +169,8 @@ static const struct options_spec spec = {
 		"fit, how each plugin scores the best nodes, and which pods preemption would\n"
 		"evict. A pod that has a node is judged as if it had none. Everything is read\n"
 		"at one revision; nothing is changed. With 5,000 nodes and 50,000 pods that\n"
-		"takes some seconds.\n",
+		"takes some seconds. The API does the same on its server and prints less: its\n"
+		"Explanation.\n",
 	.help = "  -n, --namespace NAME   of a name without a namespace (default default)\n"
 		"  -o, --output FORMAT    text, json or dot (default text)\n"
 		"  --seed N               seed of the choice between equally good nodes\n"
@@ -158,6 +181,7 @@ static const struct options_spec spec = {
 	.exits =
 		"0 the pod has a node or would get one, 1 it would get none or the command\n"
 		"failed, 2 wrong usage",
+	.common = OPTIONS_API,
 	.args_min = 1,
 	.args_max = 1,
 	.own = own,
@@ -168,7 +192,8 @@ static const struct options_spec spec = {
 static enum exit_code run_command(int argc, char **argv)
 {
 	struct explain_pod_cmd ask = {.nowhere = false};
-	enum exit_code code = cli_session_run(&spec, argc, argv, explain_pod_run, &ask);
+	enum exit_code code = cli_session_run_either(
+		&spec, argc, argv, explain_pod_run, explain_pod_ask, &ask);
 
 	return code == EXIT_OK && ask.nowhere && !ask.has_place ? EXIT_FAILED : code;
 }

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "coord/cli/nodes/get_nodes_api.h"
 #include "coord/cli/nodes/node_row.h"
 #include "coord/cli/nodes/watch_nodes.h"
 #include "coord/cli/output/message.h"
@@ -115,6 +116,11 @@ static enum pl_code get_nodes_run(void *ctx, const struct cli_session *cli,
 	return code;
 }
 
+static enum pl_code get_nodes_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	return get_nodes_api(&((struct get_nodes *)ctx)->pick, api, err);
+}
+
 static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	return node_pick_set(&((struct get_nodes *)ctx)->pick, opt, arg, err);
@@ -137,7 +143,8 @@ static const struct options_spec spec = {
 	.usage = "[CLUSTER/NODE...] [options]",
 	.about =
 		"Shows nodes by cluster and name, with the capacity of each that is in use:\n"
-		"pods, cpu, memory. A malformed node is shown with the reason.\n",
+		"pods, cpu, memory. A malformed node is shown with the reason. The API does not\n"
+		"tell what is in use.\n",
 	.help = "  -c, --cluster NAME     only nodes of this cluster; also of names without one\n"
 		"  -l, --selector LABELS  only nodes with these labels, as zone=a,disk!=hdd,\n"
 		"                         'gpu in (a100,h100)', spot or '!spot'\n",
@@ -147,7 +154,7 @@ static const struct options_spec spec = {
 		   "  placet get nodes -l disk=hdd -o name | xargs placet nodes cordon\n",
 	.exits = "0 done, 1 a named node does not exist or the command failed, 2 wrong "
 		 "usage",
-	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH | OPTIONS_API,
 	.args_max = NODE_PICK_NAMES_MAX,
 	.own = own,
 	.take = set_option,
@@ -158,7 +165,8 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct get_nodes get = {.list = NULL};
 
-	return cli_session_run(&spec, argc, argv, get_nodes_run, &get);
+	return cli_session_run_either(&spec, argc, argv, get_nodes_run, get_nodes_ask,
+	                              &get);
 }
 
 const struct command get_nodes_command = {

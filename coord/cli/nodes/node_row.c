@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/session/api_object.h"
+#include "store/base/quantity.h"
+
 enum { AMOUNT_SIZE = 32 };
 
 enum node_column {
@@ -132,5 +135,77 @@ enum pl_code node_row(const struct node_info *info, struct pl_arena *arena,
 	output_int_string(&row, GENERATION, (int64_t)info->generation);
 	output_int(&row, PARTITION, info->partition);
 	*out = row;
+	return code;
+}
+
+/* -- of the API ---------------------------------------------------------------------------- */
+
+/* 0: absent, or malformed. */
+static int64_t amount_of(struct pl_json node, const char *path, bool milli)
+{
+	struct pl_quantity quantity;
+	struct pl_span text = api_text(node, path);
+	int64_t amount = 0;
+
+	if (text.len == 0 || pl_quantity_parse(text, &quantity, NULL) != PL_OK)
+		return 0;
+	if (!milli)
+		return pl_quantity_units(quantity);
+	return pl_quantity_milli(quantity, &amount, NULL) == PL_OK ? amount : 0;
+}
+
+/* "-/16": how much is in use is not known. */
+static enum pl_code put_most(struct output_row *row, unsigned column,
+                             struct pl_arena *arena, const char *most)
+{
+	char *text = pl_arena_printf(arena, "-/%s", most);
+
+	if (text == NULL)
+		return PL_NOMEM;
+	output_raw(row, column, pl_span_str(text), (struct pl_span){0});
+	return PL_OK;
+}
+
+static enum pl_code put_allocatable(struct pl_json node, struct pl_arena *arena,
+                                    struct output_row *row)
+{
+	int64_t pods = amount_of(node, "status.allocatable.pods", false);
+	int64_t cpu = amount_of(node, "status.allocatable.cpu", true);
+	int64_t memory = amount_of(node, "status.allocatable.memory", false);
+	char text[AMOUNT_SIZE];
+	enum pl_code code;
+
+	(void)snprintf(text, sizeof text, "%" PRId64, pods);
+	code = put_most(row, PODS, arena, text);
+	(void)snprintf(text, sizeof text, "%.6g", (double)cpu / 1e3);
+	if (code == PL_OK)
+		code = put_most(row, CPU, arena, text);
+	print_bytes(memory, text);
+	if (code == PL_OK)
+		code = put_most(row, MEMORY, arena, text);
+	output_int(row, PODS_MAX, pods);
+	output_int(row, CPU_MAX, cpu);
+	output_int_string(row, MEMORY_MAX, memory);
+	return code;
+}
+
+enum pl_code node_object_row(struct pl_json node, struct pl_arena *arena,
+                             struct output_row *out)
+{
+	struct node_info info = {
+		.has_node = true,
+		.has_alloc = true,
+		.cordoned = field_bool(node, "spec.unschedulable", false)};
+	struct output_row row = {0};
+	enum pl_code code;
+
+	api_node_name(api_text(node, "metadata.name"), &info.cluster, &info.name);
+	output_text(&row, CLUSTER, info.cluster);
+	output_text(&row, NAME, info.name);
+	output_text(&row, STATE, pl_span_str(node_info_state(&info)));
+	output_int(&row, TAINTS, (int64_t)pl_json_count(field_at(node, "spec.taints")));
+	code = put_allocatable(node, arena, &row);
+	if (code == PL_OK)
+		*out = row;
 	return code;
 }

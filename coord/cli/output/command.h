@@ -50,6 +50,7 @@ extern const struct command delete_budget_command;
 extern const struct command delete_pdb_command;
 extern const struct command wait_command;
 extern const struct command fsck_command;
+extern const struct command kubeconfig_command;
 extern const struct command up_command;
 
 #endif

@@ -49,7 +49,7 @@ enum output_type {
 	OUTPUT_INT_STRING, /* may pass 2^53: a string, always */
 	OUTPUT_DOUBLE,
 	OUTPUT_BOOL,
-	OUTPUT_RAW, /* JSON as it is; text in tables */
+	OUTPUT_RAW, /* JSON as it is, left out when empty; text in tables */
 };
 
 struct output_cell {

@@ -36,11 +36,17 @@ static void print_cell(struct pl_json_out *out, const struct output_cell *cell)
 	}
 }
 
+static bool has_json(const struct output_cell *cell)
+{
+	return cell->type != OUTPUT_NONE &&
+	       (cell->type != OUTPUT_RAW || cell->json.len > 0);
+}
+
 static void print_members(struct pl_json_out *out, const struct output_schema *schema,
                           const struct output_row *row)
 {
 	for (unsigned c = 0; c < schema->count; c++) {
-		if (schema->columns[c].field == NULL || row->cells[c].type == OUTPUT_NONE)
+		if (schema->columns[c].field == NULL || !has_json(&row->cells[c]))
 			continue;
 		pl_json_out_name(out, schema->columns[c].field);
 		print_cell(out, &row->cells[c]);

@@ -5,6 +5,7 @@
 #include "coord/cli/input/pods_args.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
+#include "coord/cli/plan/plan_api.h"
 #include "coord/cli/plan/plan_print.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
@@ -116,6 +117,22 @@ static enum pl_code plan_run(void *ctx, const struct cli_session *cli, struct pl
 	if (code == PL_OK)
 		code = plan_start(&cli->service, &ask->opts, &running, err);
 	return code == PL_OK ? cli_wait_for(cli->session, &ask->wait, err) : code;
+}
+
+static enum pl_code plan_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	struct plan_cmd *ask = ctx;
+	const struct plan_asked asked = {.given = &ask->given, .opts = &ask->opts};
+	enum pl_code code;
+
+	if (ask->opts.seed != 0)
+		return pl_err_set(err, PL_UNSUPPORTED,
+		                  "--seed needs the store (--endpoints)");
+	ask->opts.without = ask->without;
+	ask->opts.add = ask->add;
+	code = plan_api(api, &asked, &ask->fits, err);
+	ask->over = code == PL_OK;
+	return code;
 }
 
 /* -- the command line --------------------------------------------------------------- */
@@ -264,7 +281,7 @@ static const struct options_spec spec = {
 		   "  placet plan --without cluster=east -o json | jq .totals\n",
 	.exits =
 		"0 every pod fits, 1 some pod does not, 2 the command failed, or wrong usage",
-	.common = OPTIONS_FORMAT,
+	.common = OPTIONS_FORMAT | OPTIONS_API,
 	.args_max = 0,
 	.own = own,
 	.take = set_option,
@@ -277,7 +294,7 @@ static enum exit_code run_command(int argc, char **argv)
 	enum exit_code code;
 
 	pl_arena_init(&ask.arena, ARENA_CHUNK, 0);
-	code = cli_session_run(&spec, argc, argv, plan_run, &ask);
+	code = cli_session_run_either(&spec, argc, argv, plan_run, plan_ask, &ask);
 	files_done(&ask.given.files);
 	pl_arena_done(&ask.arena);
 	if (code == EXIT_FAILED)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/output/message.h"
+#include "coord/cli/pods/get_pods_api.h"
 #include "coord/cli/pods/pod_row.h"
 #include "coord/cli/pods/watch_pods.h"
 #include "coord/cli/session/cli_session.h"
@@ -140,6 +141,11 @@ static enum pl_code get_pods_run(void *ctx, const struct cli_session *cli,
 	return code;
 }
 
+static enum pl_code get_pods_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	return get_pods_api(&((struct get_pods *)ctx)->pick, api, err);
+}
+
 /* -- the command line ----------------------------------------------------- */
 
 static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
@@ -184,7 +190,7 @@ static const struct options_spec spec = {
 		"  placet get pods -l app=web -o name | xargs placet delete pod --yes\n",
 	.exits =
 		"0 done, 1 a named pod does not exist or the command failed, 2 wrong usage",
-	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH | OPTIONS_API,
 	.args_max = POD_PICK_NAMES_MAX,
 	.own = own,
 	.take = set_option,
@@ -195,7 +201,8 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct get_pods get = {.list = NULL};
 
-	return cli_session_run(&spec, argc, argv, get_pods_run, &get);
+	return cli_session_run_either(&spec, argc, argv, get_pods_run, get_pods_ask,
+	                              &get);
 }
 
 const struct command get_pods_command = {.words = "get pods",

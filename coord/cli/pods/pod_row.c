@@ -140,3 +140,23 @@ enum pl_code pod_row(const struct pod_info *info, int64_t now_ms, struct pl_aren
 		*out = row;
 	return code;
 }
+
+enum pl_code pod_row_decided(const struct pod_decided *pod, struct pl_arena *arena,
+                             struct output_row *out)
+{
+	const struct pod_state *state = pod->state;
+	struct output_row row = {0};
+	enum pl_code code;
+
+	output_text(&row, NAMESPACE, pod->namespace);
+	output_text(&row, NAME, pod->name);
+	output_text(&row, PHASE, pl_span_str(state_phase_word(state->phase)));
+	code = put_state(&row, arena, state);
+	if (pod->gated && state->phase == STATE_PENDING)
+		put_gated(&row);
+	if (code == PL_OK && pod->has_since)
+		code = put_since(&row, arena, state->since_ms, pod->now_ms);
+	if (code == PL_OK)
+		*out = row;
+	return code;
+}

@@ -14,6 +14,19 @@ extern const struct output_schema pod_schema;
 PL_NODISCARD enum pl_code pod_row(const struct pod_info *info, int64_t now_ms,
                                   struct pl_arena *arena, struct output_row *out);
 
+/* A pod of which not everything is known. Borrowed. */
+struct pod_decided {
+	struct pl_span namespace, name;
+	const struct pod_state *state;
+	bool gated;     /* the spec has scheduling gates */
+	bool has_since; /* state->since_ms is known */
+	int64_t now_ms;
+};
+
+/* The row, without what the store alone knows. PL_NOMEM. */
+PL_NODISCARD enum pl_code pod_row_decided(const struct pod_decided *pod,
+                                          struct pl_arena *arena, struct output_row *out);
+
 /* The word in the column of the phase. */
 struct pl_span pod_row_phase(const struct output_row *row);
 

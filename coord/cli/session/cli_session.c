@@ -63,31 +63,61 @@ static enum pl_code read_meta(struct cli_session *cli, struct pl_err *err)
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "/placet/meta");
 }
 
-enum exit_code cli_session_run(const struct options_spec *spec, int argc, char **argv,
-                               cli_session_fn *fn, void *ctx)
+static enum pl_code run_on_store(const struct options *options, cli_session_fn *fn,
+                                 void *ctx, struct pl_err *err)
+{
+	struct store_session session;
+	struct cli_session cli = {.session = &session, .options = options};
+	enum pl_code code = open_prefixed(options, &session, err);
+
+	if (code != PL_OK)
+		return code;
+	code = read_meta(&cli, err);
+	if (code != PL_OK)
+		store_opts_add_advice(&options->store, err);
+	cli.service = (struct service){.kv = session.kv,
+	                               .partitions = cli.meta.partitions,
+	                               .timeout_ms = session.timeout_ms,
+	                               .user = session.user};
+	if (code == PL_OK)
+		code = fn(ctx, &cli, err);
+	store_session_close(&session);
+	return code;
+}
+
+static enum pl_code run_on_api(const struct options *options, api_session_fn *fn,
+                               void *ctx, struct pl_err *err)
+{
+	struct api_session api;
+	enum pl_code code = api_session_open(&api, options, err);
+
+	if (code != PL_OK)
+		return code;
+	code = fn(ctx, &api, err);
+	api_session_close(&api);
+	return code;
+}
+
+enum exit_code cli_session_run_either(const struct options_spec *spec, int argc,
+                                      char **argv, cli_session_fn *fn,
+                                      api_session_fn *api_fn, void *ctx)
 {
 	struct options options;
-	struct store_session session;
-	struct cli_session cli = {.session = &session, .options = &options};
 	struct pl_err err = {0};
 	enum exit_code exit_code;
 	enum pl_code code;
 
 	if (!options_parse(spec, argc, argv, ctx, &options, &exit_code))
 		return exit_code;
-	code = open_prefixed(&options, &session, &err);
-	if (code == PL_OK) {
-		code = read_meta(&cli, &err);
-		if (code != PL_OK)
-			store_opts_add_advice(&options.store, &err);
-		cli.service = (struct service){.kv = session.kv,
-		                               .partitions = cli.meta.partitions,
-		                               .timeout_ms = session.timeout_ms,
-		                               .user = session.user};
-		if (code == PL_OK)
-			code = fn(ctx, &cli, &err);
-		store_session_close(&session);
-	}
+	PL_ASSERT(!options.via_api || api_fn != NULL);
+	code = options.via_api ? run_on_api(&options, api_fn, ctx, &err)
+	                       : run_on_store(&options, fn, ctx, &err);
 	options_done(&options);
 	return code == PL_OK ? EXIT_OK : print_error(spec->words, &err);
+}
+
+enum exit_code cli_session_run(const struct options_spec *spec, int argc, char **argv,
+                               cli_session_fn *fn, void *ctx)
+{
+	return cli_session_run_either(spec, argc, argv, fn, NULL, ctx);
 }

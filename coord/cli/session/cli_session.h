@@ -2,6 +2,7 @@
 #ifndef COORD_CLI_SESSION_CLI_SESSION_H
 #define COORD_CLI_SESSION_CLI_SESSION_H
 
+#include "coord/cli/session/api_session.h"
 #include "coord/cli/session/options.h"
 #include "coord/cli/session/store_session.h"
 #include "coord/meta/meta.h"
@@ -23,5 +24,10 @@ typedef enum pl_code cli_session_fn(void *ctx, const struct cli_session *cli,
 /* Runs a whole command: its options, the store, fn, and the error. */
 enum exit_code cli_session_run(const struct options_spec *spec, int argc, char **argv,
                                cli_session_fn *fn, void *ctx);
+
+/* The same of a command with OPTIONS_API: fn with the store, or api_fn with the API. */
+enum exit_code cli_session_run_either(const struct options_spec *spec, int argc,
+                                      char **argv, cli_session_fn *fn,
+                                      api_session_fn *api_fn, void *ctx);
 
 #endif

@@ -8,12 +8,12 @@
 #include "coord/cli/output/message.h"
 
 enum {
-	OPT_PREFIX = STORE_OPT_LAST + 1,
+	OPT_PREFIX = API_OPT_LAST + 1,
 	OPT_YES,
 	OPT_DRY_RUN,
 	OPT_WHY,
-	LONG_MAX_COUNT = 32,
-	OPTIONS_OWN_COUNT_MAX = 12,
+	LONG_MAX_COUNT = 48,
+	OPTIONS_OWN_COUNT_MAX = 16,
 	LETTERS_SIZE = 32,
 };
 
@@ -84,11 +84,16 @@ static void print_help(const struct options_spec *spec)
 		if (has_common(spec, &commons[i]))
 			(void)printf("%s", commons[i].help);
 	(void)printf(
-		"%s%s  -h, --help\n\n"
+		"%s%s%s  -h, --help\n\n"
+		"%s"
 		"Example:\n%s\n"
 		"Exit status: %s.\n",
+		(spec->common & OPTIONS_API) != 0 ? api_opts_help : "",
 		online ? store_opts_help : "",
 		online && !has_own_option(spec, "timeout") ? store_opts_timeout_help : "",
+		online && (spec->common & OPTIONS_API) == 0
+			? "It talks to the store, and not to the API.\n\n"
+			: "",
 		spec->example,
 		spec->exits != NULL ? spec->exits : "0 done, 1 failed, 2 wrong usage");
 }
@@ -96,6 +101,7 @@ static void print_help(const struct options_spec *spec)
 static void long_options(const struct options_spec *spec, struct option *out)
 {
 	static const struct option store[] = {STORE_OPTS_LONG};
+	static const struct option api[] = {API_OPTS_LONG};
 	unsigned count = 0;
 
 	/* The first of two options with one name is found. */
@@ -107,6 +113,12 @@ static void long_options(const struct options_spec *spec, struct option *out)
 	if ((spec->common & OPTIONS_OFFLINE) == 0) {
 		memcpy(out + count, store, sizeof store);
 		count += sizeof store / sizeof store[0];
+	}
+	/* Commands of the store alone know them to refuse them: "--server" would be
+	 * short for "--server-name". */
+	if ((spec->common & OPTIONS_OFFLINE) == 0) {
+		memcpy(out + count, api, sizeof api);
+		count += sizeof api / sizeof api[0];
 	}
 	out[count++] = (struct option){"help", no_argument, NULL, 'h'};
 	for (unsigned i = 0; i < COMMON_COUNT; i++)
@@ -166,6 +178,10 @@ static enum pl_code set_option(const struct options_spec *spec, void *ctx, int o
 	default:
 		if (opt >= STORE_OPT_FIRST && opt <= STORE_OPT_LAST)
 			return store_opts_set(&out->store, opt, optarg, err);
+		if (opt >= API_OPT_FIRST && opt <= API_OPT_LAST) {
+			api_opts_set(&out->api, opt, optarg);
+			return PL_OK;
+		}
 		return spec->take(ctx, opt, optarg, err);
 	}
 }
@@ -266,6 +282,23 @@ static enum pl_code store_init(const struct options_spec *spec, struct options *
 	return code == PL_OK ? prefix_set(out, prefix == NULL ? "" : prefix, err) : code;
 }
 
+/* Decides between the API and the store. A plugin of kubectl never falls back to a store
+ * that nobody named. */
+static enum pl_code choose_side(const struct options_spec *spec, struct options *out,
+                                struct pl_err *err)
+{
+	if ((spec->common & OPTIONS_OFFLINE) != 0)
+		return PL_OK;
+	if ((spec->common & OPTIONS_API) != 0)
+		return api_opts_choose(&out->api, &out->store, &out->via_api, err);
+	if (api_opts_given(&out->api) ||
+	    (api_opts_is_plugin() && out->store.by_default))
+		return pl_err_set(err, PL_INVALID,
+		                  "talks to the store, and not to the API: name the "
+		                  "store with --endpoints or PLACET_ENDPOINTS");
+	return PL_OK;
+}
+
 void options_pass_equals(const char *given)
 {
 	if (optarg != NULL && optarg != given && given[0] == '-' && given[1] != '-' &&
@@ -283,7 +316,7 @@ bool options_parse(const struct options_spec *spec, int argc, char **argv, void 
 	if (store_init(spec, out, &err) == PL_OK &&
 	    parse_options(spec, argc, argv, ctx, out, &help, &err) == PL_OK && !help &&
 	    parse_args(spec, argc, argv, out, &err) == PL_OK &&
-	    !names_watched(out, &err) &&
+	    !names_watched(out, &err) && choose_side(spec, out, &err) == PL_OK &&
 	    (spec->check == NULL || spec->check(ctx, out, &err) == PL_OK))
 		return true;
 	*exit_code = EXIT_OK;

@@ -3,13 +3,14 @@
  *
  * A command describes itself once (struct options_spec); the options that many
  * have in common are known here: where the store is, --prefix, --output, --watch,
- * --yes, --dry-run, --why.
+ * --yes, --dry-run, --why; and, for commands that can ask the API as well, where the API is.
  */
 #ifndef COORD_CLI_SESSION_OPTIONS_H
 #define COORD_CLI_SESSION_OPTIONS_H
 
 #include "coord/cli/output/command.h"
 #include "coord/cli/output/output.h"
+#include "coord/cli/session/api_opts.h"
 #include "coord/connect/store_opts.h"
 
 /* Common options that a command has besides the store and --help. */
@@ -22,13 +23,16 @@ enum {
 	OPTIONS_OFFLINE = 32, /* the command talks to no store */
 	OPTIONS_FORMAT = 64,  /* -o text or json: OUTPUT_TABLE or OUTPUT_JSON */
 	OPTIONS_NAMES = 128,  /* with OPTIONS_OUTPUT: -o name too */
+	OPTIONS_API = 256,    /* the command can ask the API instead of the store */
 };
 
 /* Values of a command's own options: val in struct option, or the short letter. */
-enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 12, OPTIONS_PREFIX_MAX = 128 };
+enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 16, OPTIONS_PREFIX_MAX = 128 };
 
 struct options {
 	struct store_opts store;
+	struct api_opts api;
+	bool via_api; /* the API is asked, and not the store */
 	const char *prefix; /* "": none */
 	enum output_format format;
 	bool format_given;

@@ -86,6 +86,25 @@ enum pl_code partition_row(uint32_t partition, const struct owners_watch_entry *
 	return PL_OK;
 }
 
+enum pl_code partition_told_row(const struct partition_told *told, struct pl_arena *arena,
+                                struct output_row *row)
+{
+	const char *state = told->malformed.len > 0 ? "malformed"
+	                    : told->owner.len > 0   ? "owned"
+	                                            : "free";
+
+	*row = (struct output_row){0};
+	if (!put_partition(told->number, arena, row))
+		return PL_NOMEM;
+	output_text(row, STATE, pl_span_str(state));
+	output_text(row, OWNER, told->owner);
+	if (told->epoch > 0)
+		output_int_string(row, EPOCH, told->epoch);
+	output_text(row, TARGET, told->target);
+	output_text(row, NOTE, told->malformed);
+	return PL_OK;
+}
+
 enum pl_code partition_stray_row(const struct owners_watch_entry *entry,
                                  struct pl_arena *arena, struct output_row *row)
 {
@@ -118,12 +137,12 @@ const struct output_schema shard_share_schema = {
 	.name_columns = 1,
 };
 
-void shard_share_row(const struct shard_share *share, struct output_row *row)
+void shard_share_row(const struct shard_share *share, bool target, struct output_row *row)
 {
 	*row = (struct output_row){0};
 	output_text(row, SHARE_SHARD, share->shard);
 	output_text(row, SHARE_STATE, pl_span_str(share->state));
 	output_int(row, SHARE_PARTITIONS, share->partitions);
-	if (share->shard.len > 0)
+	if (share->shard.len > 0 && target)
 		output_int(row, SHARE_TARGET, share->target);
 }

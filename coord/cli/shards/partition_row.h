@@ -14,6 +14,18 @@ PL_NODISCARD enum pl_code partition_row(uint32_t partition,
                                         struct pl_span target, struct pl_arena *arena,
                                         struct output_row *row);
 
+/* A partition of the API, which does not tell the lease. */
+struct partition_told {
+	uint32_t number;
+	struct pl_span owner;     /* empty: none */
+	int64_t epoch;            /* 0: no owner */
+	struct pl_span target;    /* empty: not told */
+	struct pl_span malformed; /* why the owner's key can not be read; empty: it can */
+};
+PL_NODISCARD enum pl_code partition_told_row(const struct partition_told *told,
+                                             struct pl_arena *arena,
+                                             struct output_row *row);
+
 /* A key below /partitions/ that is no partition's. */
 PL_NODISCARD enum pl_code partition_stray_row(const struct owners_watch_entry *entry,
                                               struct pl_arena *arena,
@@ -21,6 +33,8 @@ PL_NODISCARD enum pl_code partition_stray_row(const struct owners_watch_entry *e
 
 extern const struct output_schema shard_share_schema;
 
-void shard_share_row(const struct shard_share *share, struct output_row *row);
+/* target: share->target is known. */
+void shard_share_row(const struct shard_share *share, bool target,
+                     struct output_row *row);
 
 #endif

@@ -4,6 +4,7 @@
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/shards/partition_row.h"
+#include "coord/cli/shards/shards_api.h"
 #include "coord/service/shards/partition_list.h"
 
 enum { OPT_SUMMARY = OPTIONS_OWN_FIRST };
@@ -41,7 +42,7 @@ static const struct options_spec spec = {
 	.help = "  --summary              how many each shard owns, and how many it should own\n",
 	.example = "  placet partitions -o wide\n"
 		   "  placet partitions --summary --watch\n",
-	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH | OPTIONS_API,
 	.own = own,
 	.take = set_option,
 };
@@ -65,7 +66,7 @@ static void put_share(struct partitions_cmd *ps, const struct shard_share *share
 {
 	struct output_row row;
 
-	shard_share_row(share, &row);
+	shard_share_row(share, true, &row);
 	row_watch_put(&ps->row_watch,
 	              share->shard.len > 0 ? share->shard : pl_span_str(share->state),
 	              &row);
@@ -133,11 +134,17 @@ static enum pl_code partitions_run(void *ctx, const struct cli_session *cli,
 	return code;
 }
 
+static enum pl_code partitions_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	return partitions_api(api, ((struct partitions_cmd *)ctx)->summary, err);
+}
+
 static enum exit_code run_command(int argc, char **argv)
 {
 	struct partitions_cmd partitions = {0};
 
-	return cli_session_run(&spec, argc, argv, partitions_run, &partitions);
+	return cli_session_run_either(&spec, argc, argv, partitions_run, partitions_ask,
+	                              &partitions);
 }
 
 const struct command partitions_command = {

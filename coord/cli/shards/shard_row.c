@@ -235,18 +235,23 @@ static enum pl_code put_times(const struct roster_entry *entry, int64_t now_ms,
 	return PL_OK;
 }
 
+/* What the API does not tell. */
+static void put_private(const struct membership *member, struct output_row *row)
+{
+	output_int(row, SALT, member->salt);
+	output_text(row, INSTANCE, pl_span_str(member->instance));
+	output_text(row, INSTANCE_8, pl_span(member->instance, INSTANCE_SHORT));
+	output_int(row, LOAD, (int64_t)load_of(member));
+}
+
 static void put_member(const struct membership *member, struct output_row *row)
 {
 	output_int(row, WEIGHT, member->weight);
-	output_int(row, SALT, member->salt);
 	output_text(row, ZONE, member->zone);
 	output_text(row, HOST, member->host);
 	output_int(row, PID, member->pid);
 	output_text(row, VERSION, member->version);
 	output_text(row, API, member->api);
-	output_text(row, INSTANCE, pl_span_str(member->instance));
-	output_text(row, INSTANCE_8, pl_span(member->instance, INSTANCE_SHORT));
-	output_int(row, LOAD, (int64_t)load_of(member));
 	output_double(row, BUSY, member->busy);
 	output_double(row, WRITES, member->writes_per_s);
 	output_int(row, FENCED, (int64_t)member->fenced);
@@ -279,6 +284,8 @@ enum pl_code shard_row(const struct roster_entry *entry,
 	}
 	put_state(member, about->drain, row);
 	put_member(member, row);
+	if (!about->of_api)
+		put_private(member, row);
 	code = put_times(entry, about->now_ms, arena, row);
 	for (unsigned i = 0; i < sizeof structured / sizeof structured[0]; i++)
 		if (code == PL_OK)

@@ -10,6 +10,7 @@ extern const struct output_schema shard_schema;
 struct shard_row_about {
 	bool drain;     /* the configuration names it */
 	int64_t now_ms; /* since 1970 */
+	bool of_api;    /* instance, salt and loads are not known */
 };
 
 /* PL_NOMEM. The row borrows from the entry and the arena. */

@@ -4,6 +4,7 @@
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/shards/shard_row.h"
+#include "coord/cli/shards/shards_api.h"
 #include "coord/service/shards/shard_list.h"
 #include "store/base/clock.h"
 
@@ -17,7 +18,7 @@ static const struct options_spec spec = {
 		"with the reason.\n",
 	.example = "  placet shards -o wide\n"
 		   "  placet shards -o json | jq '.items[] | select(.drain) | .name'\n",
-	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH | OPTIONS_API,
 	.args_max = 0,
 };
 
@@ -111,9 +112,15 @@ static enum pl_code shards_run(void *ctx, const struct cli_session *cli,
 	return code;
 }
 
+static enum pl_code shards_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	(void)ctx;
+	return shards_api(api, err);
+}
+
 static enum exit_code run_command(int argc, char **argv)
 {
-	return cli_session_run(&spec, argc, argv, shards_run, NULL);
+	return cli_session_run_either(&spec, argc, argv, shards_run, shards_ask, NULL);
 }
 
 const struct command shards_command = {.words = "shards",

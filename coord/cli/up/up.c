@@ -17,6 +17,7 @@
 #include "coord/cli/output/progress.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/up/sim_opts.h"
+#include "coord/cli/up/up_api.h"
 #include "coord/up/children.h"
 #include "coord/up/memstore.h"
 #include "store/base/clock.h"
@@ -32,6 +33,8 @@ enum {
 	OPT_NODES,
 	OPT_PROFILE,
 	OPT_TTL,
+	OPT_API_PORT,
+	OPT_KUBECONFIG,
 	OPT_RUNS, /* the first of enum sim_opt's */
 	PATH_SIZE = 4096,
 	SHARDS_MAX = 256,
@@ -48,6 +51,7 @@ struct up {
 	bool in_memory;
 	uint64_t shards, processes, clusters, nodes;
 	const char *profile, *ttl;
+	struct up_api api;
 	const char *runs[SIM_OPT_COUNT]; /* options of members; NULL: not given */
 	char placet[PATH_SIZE], placetd[PATH_SIZE + 16];
 	uv_loop_t loop; /* of the launched etcd */
@@ -107,6 +111,11 @@ static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_er
 		return PL_OK;
 	case OPT_TTL:
 		up->ttl = arg;
+		return PL_OK;
+	case OPT_API_PORT:
+		return parse_number("--api-port", arg, UINT16_MAX, &up->api.port, err);
+	case OPT_KUBECONFIG:
+		up->api.kubeconfig = arg;
 		return PL_OK;
 	default:
 		PL_UNREACHABLE("option");
@@ -219,10 +228,14 @@ static enum pl_code start_daemons(struct up *up, struct pl_err *err)
 	for (uint64_t i = 0; i < up->processes && code == PL_OK; i++) {
 		uint64_t share = left / (up->processes - i);
 		char name[CHILDREN_NAME_SIZE], shards[24];
-		const char *const args[] = {up->placetd,   "--shards", shards,
-		                            "--name",      name,       "--etcd",
-		                            up->endpoint,  "--ttl",    up->ttl,
-		                            "--log-level", "warn",     NULL};
+		const char *const args[] = {
+			up->placetd,   "--shards",
+			shards,        "--name",
+			name,          "--etcd",
+			up->endpoint,  "--ttl",
+			up->ttl,       "--log-level",
+			"warn",        i == 0 ? "--api-listen" : NULL,
+			up->api.listen, NULL};
 
 		(void)snprintf(name, sizeof name, "up-%" PRIu64, i);
 		(void)snprintf(shards, sizeof shards, "%" PRIu64, share);
@@ -357,6 +370,22 @@ static void print_stats(const struct placing_stats *stats, struct progress *prog
 	progress_print(progress, pl_clock_ms(), "%s", text);
 }
 
+/* The API is the first process's, and serves once its informers have read the store. */
+static enum pl_code await_api(struct up *up, struct pl_err *err)
+{
+	uint64_t begin_ms = pl_clock_ms();
+	enum pl_code code = PL_OK;
+
+	while (code == PL_OK && !up->stopped && !up_api_ready(&up->api)) {
+		(void)is_stopped(up, LOOK_MS / 4);
+		code = end_programs(up, err);
+		if (code == PL_OK && pl_clock_ms() - begin_ms > READY_MS)
+			code = pl_err_set(err, PL_TIMEOUT, "the API at %s is not ready",
+			                  up->api.url);
+	}
+	return code == PL_OK && !up->stopped ? up_api_tell(&up->api, err) : code;
+}
+
 static void print_usage(const struct up *up)
 {
 	int dir = (int)(strrchr(up->placet, '/') - up->placet);
@@ -372,6 +401,7 @@ static void print_usage(const struct up *up)
 	print_message(
 		"  placet delete pod NAMESPACE/NAME; placet nodes drain sim-1/node-000000");
 	print_message("  placet shard drain up-0-0; placet fsck");
+	print_message("  kubectl --kubeconfig %s get nodes", up->api.path);
 	print_message("Ctrl-C ends it, and everything in it.");
 }
 
@@ -431,10 +461,14 @@ static enum pl_code wait_for_signal(struct up *up, struct pl_err *err)
 
 static enum pl_code fill_cluster(struct up *up, struct pl_err *err)
 {
-	enum pl_code code = start_daemons(up, err);
+	enum pl_code code = up_api_prepare(&up->api, err);
 
 	if (code == PL_OK)
+		code = start_daemons(up, err);
+	if (code == PL_OK)
 		code = await_shards(up, err);
+	if (code == PL_OK && !up->stopped)
+		code = await_api(up, err);
 	for (uint64_t i = 0; i < up->clusters && code == PL_OK && !up->stopped; i++)
 		code = add_cluster(up, i, err);
 	if (code != PL_OK || up->stopped)
@@ -456,6 +490,7 @@ static enum pl_code run_up(struct up *up, struct pl_err *err)
 		code = fill_cluster(up, err);
 		print_message("stopping %u processes", children_running(&up->children));
 		children_stop(&up->children, STOP_MS);
+		up_api_done(&up->api);
 		store_session_close(&up->session);
 	}
 	close_store(up);
@@ -469,6 +504,10 @@ static const struct option own[] = {{"store", required_argument, NULL, OPT_STORE
                                     {"nodes", required_argument, NULL, OPT_NODES},
                                     {"profile", required_argument, NULL, OPT_PROFILE},
                                     {"ttl", required_argument, NULL, OPT_TTL},
+                                    {"api-port", required_argument, NULL,
+                                     OPT_API_PORT},
+                                    {"kubeconfig", required_argument, NULL,
+                                     OPT_KUBECONFIG},
                                     SIM_OPTS_OWN(OPT_RUNS),
                                     {0}};
 
@@ -477,8 +516,9 @@ static const struct options_spec spec = {
 	.usage = "[options]",
 	.about =
 		"Runs a whole Placet in the foreground, to try things on: a store of its own,\n"
-		"shards in processes of placetd, and clusters of simulated machines. Ctrl-C\n"
-		"ends it and removes everything.\n",
+		"shards in processes of placetd, clusters of simulated machines, and the\n"
+		"Kubernetes API, with a kubeconfig for kubectl. Ctrl-C ends it and removes\n"
+		"everything.\n",
 	.help = "  --store etcd|memory    an etcd that it starts itself (default), or a store\n"
 		"                         in memory, which needs no etcd installed\n"
 		"  --shards N             number of shards (default 4)\n"
@@ -486,7 +526,11 @@ static const struct options_spec spec = {
 		"  --clusters N           clusters of simulated machines (default 2)\n"
 		"  --nodes N              machines in each cluster (default 1000)\n"
 		"  --profile FILE         shapes of the machines (placet sim-cluster --help)\n" SIM_OPTS_HELP
-		"  --ttl DURATION         of the shards' leases (default 3s)\n",
+		"  --ttl DURATION         of the shards' leases (default 3s)\n"
+		"  --api-port PORT        where the first process serves the Kubernetes API on\n"
+		"                         127.0.0.1 (default: one that is free)\n"
+		"  --kubeconfig FILE      written for kubectl, and removed at the end (default:\n"
+		"                         in a directory of its own)\n",
 	.example = "  placet up\n"
 		   "  placet up --ends 20/s --fail 5\n"
 		   "  placet up --store memory --shards 1 --processes 1 --nodes 100\n",
@@ -501,7 +545,8 @@ static void clear_environment(void)
 {
 	static const char *const names[] = {"PLACET_PREFIX",   "PLACET_USER",
 	                                    "PLACET_PASSWORD", "PLACET_CACERT",
-	                                    "PLACET_CERT",     "PLACET_KEY"};
+	                                    "PLACET_CERT",     "PLACET_KEY",
+	                                    "PLACET_SERVER"};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		(void)unsetenv(names[i]);

@@ -229,3 +229,33 @@ bool label_query_matches(const struct label_query *query, struct pl_span object)
 	pl_arena_done(&arena);
 	return holds;
 }
+
+static enum pl_code print_requirement(const struct label_query *query,
+                                      const struct label_requirement *want,
+                                      struct pl_buf *out)
+{
+	enum pl_code code = pl_buf_printf(out, "%s" PL_SPAN_FMT,
+	                                  want->op == LABEL_NOT_EXISTS ? "!" : "",
+	                                  PL_SPAN_ARG(want->key));
+
+	if (code != PL_OK || want->op == LABEL_EXISTS || want->op == LABEL_NOT_EXISTS)
+		return code;
+	code = pl_buf_add_str(out, want->op == LABEL_IN ? " in (" : " notin (");
+	for (unsigned i = 0; i < want->count && code == PL_OK; i++)
+		code = pl_buf_printf(out, "%s" PL_SPAN_FMT, i == 0 ? "" : ",",
+		                     PL_SPAN_ARG(query->value[want->first + i]));
+	return code == PL_OK ? pl_buf_add_str(out, ")") : code;
+}
+
+enum pl_code label_query_print(const struct label_query *query, struct pl_buf *out)
+{
+	enum pl_code code = PL_OK;
+
+	for (unsigned i = 0; i < query->requirements && code == PL_OK; i++) {
+		if (i > 0)
+			code = pl_buf_add_str(out, ",");
+		if (code == PL_OK)
+			code = print_requirement(query, &query->want[i], out);
+	}
+	return code;
+}

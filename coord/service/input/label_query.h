@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/span.h"
 
@@ -34,6 +35,10 @@ struct label_query {
 /* Borrows the text. PL_INVALID, PL_LIMIT: why, and where. Adds to what is there. */
 PL_NODISCARD enum pl_code label_query_parse(struct pl_span text, struct label_query *out,
                                             struct pl_err *err);
+
+/* Adds the query as a server of Kubernetes' API reads it: "app in (web),spot,!canary". */
+PL_NODISCARD enum pl_code label_query_print(const struct label_query *query,
+                                            struct pl_buf *out);
 
 /* Matches a Kubernetes object in JSON; an object that can not be read has no labels. */
 bool label_query_matches(const struct label_query *query, struct pl_span object);
