@@ -1,4 +1,5 @@
-/* placet: finds the command and runs it; each command has a file of its own. */
+/* placet: finds the command and runs it; each command has a file of its own. Called as
+ * kubectl-placet it is kubectl's plugin. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,51 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coord/cli/output/command.h"
+#include "coord/cli/commands.h"
+#include "coord/cli/complete.h"
 #include "coord/cli/output/message.h"
+#include "coord/cli/plugin.h"
 #include "coord/connect/version.h"
-
-static const struct command *const commands[] = {
-	&up_command,
-	&kubeconfig_command,
-	&shards_command,
-	&partitions_command,
-	&shard_drain_command,
-	&shard_undrain_command,
-	&shard_evict_command,
-	&config_get_command,
-	&config_set_command,
-	&config_diff_command,
-	&config_history_command,
-	&config_rollback_command,
-	&store_check_command,
-	&store_restored_command,
-	&eval_command,
-	&explain_pod_command,
-	&explain_command,
-	&plan_command,
-	&replay_command,
-	&nodes_apply_command,
-	&nodes_cordon_command,
-	&nodes_uncordon_command,
-	&nodes_drain_command,
-	&nodes_delete_command,
-	&sim_cluster_command,
-	&submit_command,
-	&get_pods_command,
-	&get_nodes_command,
-	&get_budgets_command,
-	&get_pdb_command,
-	&delete_pod_command,
-	&delete_budget_command,
-	&delete_pdb_command,
-	&evict_pod_command,
-	&wait_command,
-	&top_conflicts_command,
-	&fsck_command,
-};
-
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 /* Compares a word; when it need not be exact, an s more or less is ignored. */
 static bool word_match(const char *word, size_t len, const char *arg, bool exact)
@@ -78,7 +39,7 @@ static unsigned print_matching(FILE *to, const char *word, bool first)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+	for (unsigned i = 0; i < commands_count; i++) {
 		const char *words = commands[i]->words;
 
 		if (*word != 0 && strcmp(words, word) != 0 &&
@@ -132,9 +93,9 @@ static const struct command *find_command(int argc, char **argv, int *used)
 {
 	enum { TWO_EXACT, TWO, ONE, PASSES };
 
-	for (unsigned i = 0; i < PASSES * COMMAND_COUNT; i++) {
-		const struct command *command = commands[i % COMMAND_COUNT];
-		unsigned pass = i / COMMAND_COUNT;
+	for (unsigned i = 0; i < (unsigned)PASSES * commands_count; i++) {
+		const struct command *command = commands[i % commands_count];
+		unsigned pass = i / commands_count;
 
 		if ((strchr(command->words, ' ') == NULL) != (pass == ONE))
 			continue;
@@ -193,7 +154,7 @@ static const char *nearest_command(int argc, char **argv)
 	size_t least = SLIP_MAX + 1;
 	const char *found = NULL;
 
-	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+	for (unsigned i = 0; i < commands_count; i++) {
 		const char *words = commands[i]->words;
 		bool one = strchr(words, ' ') == NULL;
 		size_t far = edit_distance(
@@ -289,11 +250,17 @@ static int exit_status(int status)
 
 int main(int argc, char **argv)
 {
-	const char *first = argc > 1 ? argv[1] : "";
+	struct plugin_args plugin;
+	const struct command *command;
+	const char *first;
 	int used = 0;
-	const struct command *command = find_command(argc, argv, &used);
 
 	open_standard();
+	if (complete_asked(argc, argv))
+		return exit_status((int)complete_run(argc, argv));
+	plugin_take(&argc, &argv, &plugin);
+	first = argc > 1 ? argv[1] : "";
+	command = find_command(argc, argv, &used);
 	if (command != NULL && !is_typo(command, argc, argv))
 		return exit_status((int)command->run(argc - used, argv + used));
 	if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {

@@ -168,6 +168,6 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command get_budgets_command = {
-	.words = "get budgets", .summary = "show disruption budgets", .run = run_command};
+	.words = "get budgets", .summary = "show disruption budgets", .run = run_command, .spec = &spec};
 const struct command get_pdb_command = {
-	.words = "get pdb", .summary = "the same as get budgets", .run = run_command};
+	.words = "get pdb", .summary = "the same as get budgets", .run = run_command, .spec = &spec};

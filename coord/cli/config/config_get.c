@@ -235,4 +235,4 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command config_get_command = {
-	.words = "config get", .summary = "show the configurations", .run = run_command};
+	.words = "config get", .summary = "show the configurations", .run = run_command, .spec = &spec};

@@ -192,4 +192,4 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command config_set_command = {
-	.words = "config set", .summary = "change a configuration", .run = run_command};
+	.words = "config set", .summary = "change a configuration", .run = run_command, .spec = &spec};

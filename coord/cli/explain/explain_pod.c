@@ -201,4 +201,4 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command explain_pod_command = {
 	.words = "explain pod",
 	.summary = "why a pod in the store is on its node, or on none",
-	.run = run_command};
+	.run = run_command, .spec = &spec};

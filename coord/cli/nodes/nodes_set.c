@@ -268,7 +268,7 @@ static enum exit_code run_cordon(int argc, char **argv)
 
 const struct command nodes_cordon_command = {.words = "nodes cordon",
                                              .summary = "mark nodes unschedulable",
-                                             .run = run_cordon};
+                                             .run = run_cordon, .spec = &cordon_spec};
 
 static const struct options_spec uncordon_spec = {
 	.words = "nodes uncordon",
@@ -288,7 +288,7 @@ static enum exit_code run_uncordon(int argc, char **argv)
 
 const struct command nodes_uncordon_command = {.words = "nodes uncordon",
                                                .summary = "mark nodes schedulable again",
-                                               .run = run_uncordon};
+                                               .run = run_uncordon, .spec = &uncordon_spec};
 
 static const struct options_spec delete_spec = {
 	.words = "nodes delete",
@@ -354,7 +354,7 @@ static enum exit_code run_drain(int argc, char **argv)
 }
 
 const struct command nodes_drain_command = {
-	.words = "nodes drain", .summary = "move all pods off nodes", .run = run_drain};
+	.words = "nodes drain", .summary = "move all pods off nodes", .run = run_drain, .spec = &drain_spec};
 
 const struct command nodes_delete_command = {
-	.words = "nodes delete", .summary = "remove nodes", .run = run_delete};
+	.words = "nodes delete", .summary = "remove nodes", .run = run_delete, .spec = &delete_spec};

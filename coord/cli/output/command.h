@@ -8,11 +8,14 @@ enum exit_code {
 	EXIT_USAGE = 2,  /* the command line is wrong */
 };
 
+struct options_spec;
+
 struct command {
 	const char *words; /* "store check" */
 	const char *summary;
 	/* argv[0] is the last of the words. */
 	enum exit_code (*run)(int argc, char **argv);
+	const struct options_spec *spec; /* NULL: it reads its options by itself */
 };
 
 extern const struct command shards_command;

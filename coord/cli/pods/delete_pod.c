@@ -50,4 +50,4 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command delete_pod_command = {
-	.words = "delete pod", .summary = "delete pods", .run = run_command};
+	.words = "delete pod", .summary = "delete pods", .run = run_command, .spec = &spec};

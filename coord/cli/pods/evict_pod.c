@@ -49,4 +49,4 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command evict_pod_command = {
-	.words = "evict pod", .summary = "move pods off their nodes", .run = run_command};
+	.words = "evict pod", .summary = "move pods off their nodes", .run = run_command, .spec = &spec};

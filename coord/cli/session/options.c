@@ -12,7 +12,6 @@ enum {
 	OPT_YES,
 	OPT_DRY_RUN,
 	OPT_WHY,
-	LONG_MAX_COUNT = 48,
 	OPTIONS_OWN_COUNT_MAX = 16,
 	LETTERS_SIZE = 32,
 };
@@ -98,7 +97,7 @@ static void print_help(const struct options_spec *spec)
 		spec->exits != NULL ? spec->exits : "0 done, 1 failed, 2 wrong usage");
 }
 
-static void long_options(const struct options_spec *spec, struct option *out)
+void options_list(const struct options_spec *spec, struct option out[OPTIONS_LIST_MAX])
 {
 	static const struct option store[] = {STORE_OPTS_LONG};
 	static const struct option api[] = {API_OPTS_LONG};
@@ -222,12 +221,12 @@ static enum pl_code parse_options(const struct options_spec *spec, int argc, cha
                                   void *ctx, struct options *out, bool *help,
                                   struct pl_err *err)
 {
-	struct option all[LONG_MAX_COUNT];
+	struct option all[OPTIONS_LIST_MAX];
 	char letters[LETTERS_SIZE];
 	int opt;
 
 	find_letters(spec, letters);
-	long_options(spec, all);
+	options_list(spec, all);
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, letters, all, NULL)) != -1) {
 		if (opt == 'h') {

@@ -67,6 +67,11 @@ bool options_parse(const struct options_spec *spec, int argc, char **argv, void 
                    struct options *out, enum exit_code *exit_code);
 void options_done(struct options *options);
 
+enum { OPTIONS_LIST_MAX = 48 };
+
+/* All options of a command, ended by one without a name. */
+void options_list(const struct options_spec *spec, struct option out[OPTIONS_LIST_MAX]);
+
 /* Called after getopt_long: "-o=json" means "-o json", as in kubectl, and not
  * "=json". given: the word that was just read. In a long option, or in a word of its
  * own, = is part of the value. */

@@ -179,4 +179,4 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command top_conflicts_command = {
 	.words = "top conflicts",
 	.summary = "what placements conflict with, and where",
-	.run = run_command};
+	.run = run_command, .spec = &spec};

@@ -231,4 +231,4 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command kubeconfig_command = {
 	.words = "kubeconfig",
 	.summary = "write what kubectl needs to find the API",
-	.run = run_command};
+	.run = run_command, .spec = &spec};

@@ -580,4 +580,4 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command up_command = {
 	.words = "up",
 	.summary = "run a whole Placet in the foreground, to try it",
-	.run = run_command};
+	.run = run_command, .spec = &spec};

@@ -1,0 +1,46 @@
+#include "coord/cli/commands.h"
+
+#include "coord/cli/complete.h"
+
+const struct command *const commands[] = {
+	&up_command,
+	&kubeconfig_command,
+	&completion_command,
+	&shards_command,
+	&partitions_command,
+	&shard_drain_command,
+	&shard_undrain_command,
+	&shard_evict_command,
+	&config_get_command,
+	&config_set_command,
+	&config_diff_command,
+	&config_history_command,
+	&config_rollback_command,
+	&store_check_command,
+	&store_restored_command,
+	&eval_command,
+	&explain_pod_command,
+	&explain_command,
+	&plan_command,
+	&replay_command,
+	&nodes_apply_command,
+	&nodes_cordon_command,
+	&nodes_uncordon_command,
+	&nodes_drain_command,
+	&nodes_delete_command,
+	&sim_cluster_command,
+	&submit_command,
+	&get_pods_command,
+	&get_nodes_command,
+	&get_budgets_command,
+	&get_pdb_command,
+	&delete_pod_command,
+	&delete_budget_command,
+	&delete_pdb_command,
+	&evict_pod_command,
+	&wait_command,
+	&top_conflicts_command,
+	&fsck_command,
+};
+
+const unsigned commands_count = sizeof commands / sizeof commands[0];
