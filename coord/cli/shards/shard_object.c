@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "coord/cli/session/api_object.h"
-#include "store/base/num.h"
 #include "store/keys/keys.h"
 
 static double number_of(struct pl_json object, const char *path)
@@ -129,15 +128,23 @@ enum pl_code shard_object_read(struct pl_json shard, struct pl_arena *arena,
 	return read_partitions(field_at(shard, "status.partitions"), arena, member);
 }
 
+/* The name, "0007", is what a partition is found by. */
+static uint32_t partition_number(struct pl_json partition)
+{
+	struct pl_span name = api_text(partition, "metadata.name");
+	uint32_t number = 0;
+
+	for (size_t i = 0; i < name.len; i++) {
+		if (name.at[i] < '0' || name.at[i] > '9' || number >= KEYS_PARTITIONS_MAX)
+			return 0;
+		number = number * 10 + (uint32_t)(name.at[i] - '0');
+	}
+	return number;
+}
+
 void partition_object_read(struct pl_json partition, struct partition_told *out)
 {
-	uint64_t number = 0;
-
-	/* The name, "0007", is what a partition is found by. */
-	if (pl_num_u64_in(api_text(partition, "metadata.name"), 0, KEYS_PARTITIONS_MAX - 1,
-	                  &number, NULL) != PL_OK)
-		number = count_of(partition, "status.number");
-	*out = (struct partition_told){.number = (uint32_t)number,
+	*out = (struct partition_told){.number = partition_number(partition),
 	                               .owner = api_text(partition, "status.shard"),
 	                               .epoch = field_int(partition, "status.epoch", 0),
 	                               .target = api_text(partition, "status.target"),

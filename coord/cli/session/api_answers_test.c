@@ -1,0 +1,166 @@
+/* What commands make of the API's answers, from a server that gives prepared ones. */
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "tests/support/coord/cli/placet_rig.h"
+#include "tests/support/store/net/fake_http.h"
+
+static const struct {
+	const char *request, *body_has, *answer;
+} answers[] = {
+	{"GET /apis/placet.io/v1/namespaces/shop/explanations/web-1 ", "",
+         "{\"kind\":\"Explanation\",\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\"},"
+         "\"status\":{\"phase\":\"Pending\",\"partition\":7,\"shard\":\"east-0\","
+         "\"revision\":\"123\",\"reason\":\"fit.cpu\",\"message\":\"2 nodes: "
+         "Insufficient cpu\",\"attempts\":2,\"nodes\":2,\"feasible\":0,\"reasons\":"
+         "[{\"plugin\":\"NodeResourcesFit\",\"code\":\"fit.cpu\",\"message\":"
+         "\"Insufficient cpu\",\"nodes\":2,\"only\":2}],\"clusters\":[{\"cluster\":"
+         "\"east\",\"nodes\":2,\"feasible\":0,\"reasons\":[]}],\"nearest\":[{\"cluster\":"
+         "\"east\",\"node\":\"n-1\",\"reasons\":[\"lacks 2 cpu\"]}],\"help\":[\"2 cpu "
+         "more\"],\"queue\":{\"sort\":\"priority\",\"before\":3,\"alike\":2,\"older\":1}}}"},
+	{"GET /apis/placet.io/v1/namespaces/shop/explanations/web-2 ", "",
+         "{\"kind\":\"Explanation\",\"metadata\":{\"name\":\"web-2\",\"namespace\":\"shop\"},"
+         "\"status\":{\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-\\u001b[1m\","
+         "\"nodes\":2,\"feasible\":0}}"},
+	{"POST /apis/placet.io/v1/namespaces/shop/plans ",
+         "\"spec\":{\"objects\":[{\"kind\":\"Pod\"}],\"withoutClusters\":[\"west\"],"
+         "\"addNodes\":[{\"count\":2,\"shape\":\"cpu=8\"}],\"atRevision\":\"12\"}}",
+         "{\"kind\":\"Plan\",\"status\":{\"fits\":false,\"revision\":\"12\",\"placed\":1,"
+         "\"unplaced\":1,\"pods\":[{\"namespace\":\"shop\",\"name\":\"a\",\"cluster\":"
+         "\"east\",\"node\":\"n-1\"},{\"namespace\":\"shop\",\"name\":\"b\",\"reason\":"
+         "\"fit.cpu\",\"message\":\"Insufficient cpu\",\"victims\":[\"x/y\"]}]}}"},
+	{"GET /apis/placet.io/v1/shards?limit=500 ", "",
+         "{\"metadata\":{\"continue\":\"a/b\"},\"items\":[{\"metadata\":{\"name\":"
+         "\"east-0\"},\"spec\":{\"weight\":2000,\"drained\":true},\"status\":{\"state\":"
+         "\"active\",\"host\":\"h1\",\"pid\":7,\"startTime\":\"2999-01-01T00:00:00Z\","
+         "\"partitions\":[0,1],\"rates\":{\"busy\":0.5},\"work\":{\"pending\":9},"
+         "\"config\":{\"coord\":3},\"refused\":{\"coord\":\"no\"},\"lease\":\"1f\"}}]}"},
+	{"GET /apis/placet.io/v1/shards?limit=500&continue=a%2Fb ", "",
+         "{\"items\":[{\"metadata\":{\"name\":\"east-1\"},\"status\":{\"malformed\":"
+         "\"bad\"}},{\"metadata\":{\"name\":7},\"status\":[]}]}"},
+	{"GET /apis/placet.io/v1/partitions?limit=500 ", "",
+         "{\"items\":[{\"metadata\":{\"name\":\"0000\"},\"status\":{\"shard\":\"east-0\","
+         "\"epoch\":55,\"target\":\"east-0\"}},{\"metadata\":{\"name\":\"0001\"},"
+         "\"status\":{\"target\":\"east-0\"}},{\"metadata\":{\"name\":\"0002\"},\"status\":"
+         "{\"malformed\":\"no json\"}}]}"},
+};
+
+static void on_request(void *ctx, struct fake_conn *conn, const char *head,
+                       struct pl_span body)
+{
+	static char text[1 << 14], sent[1 << 14];
+	const char *found = NULL;
+
+	(void)ctx;
+	(void)snprintf(sent, sizeof sent, PL_SPAN_FMT, PL_SPAN_ARG(body));
+	for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
+		if (strncmp(head, answers[i].request, strlen(answers[i].request)) == 0 &&
+		    strstr(sent, answers[i].body_has) != NULL)
+			found = answers[i].answer;
+	(void)snprintf(text, sizeof text,
+	               "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s",
+	               found == NULL ? "404 Not Found" : "200 OK",
+	               found == NULL ? 0 : strlen(found), found == NULL ? "" : found);
+	fake_conn_text(conn, text);
+}
+
+static char url[64];
+static pid_t server;
+
+static _Noreturn void serve(int to)
+{
+	uv_loop_t loop;
+	struct fake_http *fake;
+
+	T_EQ(uv_loop_init(&loop), 0);
+	fake = fake_http_open(&loop, NULL, false, on_request, NULL);
+	T_EQ(write(to, fake_http_url(fake), sizeof url - 1) > 0, 1);
+	(void)uv_run(&loop, UV_RUN_DEFAULT);
+	_exit(1);
+}
+
+/* The case ends it. */
+static void up(void)
+{
+	int ends[2];
+
+	T_EQ(pipe(ends), 0);
+	server = fork();
+	if (server == 0)
+		serve(ends[1]);
+	T_TRUE(read(ends[0], url, sizeof url - 1) > 0);
+	T_EQ(unsetenv("PLACET_ENDPOINTS"), 0);
+	T_EQ(setenv("PLACET_SERVER", url, 1), 0);
+}
+
+T_CASE(an_explanation_is_told)
+{
+	up();
+	T_EQ(PLACET("explain", "pod", "shop/web-1"), 1);
+	T_STR(placet_rig.out,
+	      "shop/web-1 is Pending\n"
+	      "  fit.cpu: 2 nodes: Insufficient cpu\n"
+	      "  2 attempts\n"
+	      "  partition 7, of shard east-0, as of revision 123\n"
+	      "  of the pods that wait 3 go before it by priority, 2 are as important, 1 "
+	      "of these older\n"
+	      "\n"
+	      "0 of 2 nodes would do\n"
+	      "  2 nodes: Insufficient cpu (NodeResourcesFit, fit.cpu), for no other "
+	      "reason\n"
+	      "  cluster east: 0 of 2 nodes\n"
+	      "  nearest: east/n-1\n"
+	      "    lacks 2 cpu\n"
+	      "  would help: 2 cpu more\n");
+	T_EQ(PLACET("explain", "pod", "web-1", "-n", "shop", "-o", "json"), 1);
+	placet_prints("\"revision\": \"123\"");
+	/* It has a node, whatever would be decided now. */
+	T_EQ(PLACET("explain", "pod", "shop/web-2"), 0);
+	placet_prints("is Bound on east/n-\\x1b[1m");
+	T_EQ(PLACET("explain", "pod", "shop/none"), 1);
+	placet_says("the server answered 404");
+	T_EQ(PLACET("explain", "pod", "shop/web-1", "-o", "dot"), 1);
+	placet_says("--output dot needs the store");
+}
+
+T_CASE(a_plan_is_asked_for_and_told)
+{
+	static const char *const text[] = {"plan", "-f", "-", "-n", "shop",
+	                                   "--without", "cluster=west", "--add-nodes",
+	                                   "2:cpu=8", "--at-revision", "12", NULL};
+
+	up();
+	T_EQ(placet_run("{\"kind\":\"Pod\"}", text), 1);
+	T_STR(placet_rig.out,
+	      "1 of 2 pods fit, as of revision 12\n"
+	      "NAMESPACE   NAME   VERDICT         NODE       REASON\n"
+	      "shop        a      placed          east/n-1   -\n"
+	      "shop        b      unschedulable   -          Insufficient cpu; 1 pod "
+	      "would be evicted\n");
+	T_EQ(placet_run("{\"kind\":\"Service\"}", text), 2);
+	placet_says("the server answered 404");
+}
+
+T_CASE(shards_are_told_page_by_page)
+{
+	up();
+	T_EQ(PLACET("shards"), 0);
+	placet_prints("east-0   active,drain-wanted   2            2000");
+	placet_prints("east-1   malformed");
+	T_EQ(PLACET("shards", "-o", "json"), 0);
+	placet_prints("\"lease\": \"000000000000001f\"");
+	placet_prints("\"pending\": 9");
+	placet_prints("\"coord\": \"no\"");
+	placet_prints_not("\"instance\"");
+	T_EQ(PLACET("partitions"), 0);
+	T_STR(placet_rig.out, "PARTITION   STATE       OWNER    EPOCH   NOTE\n"
+	                      "0000        owned       east-0   55      -\n"
+	                      "0001        free        -        -       -\n"
+	                      "0002        malformed   -        -       no json\n");
+	T_EQ(PLACET("partitions", "--summary"), 0);
+	placet_prints("east-0   owned       1            2\n");
+	placet_prints("-        free        1            -\n");
+	placet_prints("-        malformed   1            -\n");
+}
