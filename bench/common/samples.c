@@ -29,6 +29,14 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+double samples_ms(struct samples *s, double share)
+{
+	if (s->count == 0)
+		return 0;
+	qsort(s->at, s->count, sizeof s->at[0], by_value);
+	return s->at[(size_t)((double)(s->count - 1) * share)] / 1e3;
+}
+
 void samples_emit(struct samples *s, const char *fields, const char *prefix)
 {
 	static const struct {

@@ -15,6 +15,8 @@ void samples_add(struct samples *s, uint64_t ns);
 /* Sorts the samples and emits <prefix>p50_ms, p99_ms, p999_ms; nothing when there are
  * no samples. */
 void samples_emit(struct samples *s, const char *fields, const char *prefix);
+/* Sorts the samples; share 0.5: the median. 0 when there are none. */
+double samples_ms(struct samples *s, double share);
 void samples_done(struct samples *s);
 
 #endif

@@ -280,6 +280,64 @@ T_CASE_SECONDS(submit, BENCH_SECONDS)
 	HAS("\"source\":\"deployment\"", "pods_per_s");
 }
 
+static void run_api(const char *only, const char *kube)
+{
+	const char *args[] = {"--nodes",
+	                      "10",
+	                      "--pods",
+	                      "100",
+	                      "--rounds",
+	                      "1",
+	                      "--seconds",
+	                      "1",
+	                      "--percent",
+	                      "3",
+	                      "--only",
+	                      only,
+	                      kube == NULL ? NULL : "--kube-apiserver",
+	                      kube,
+	                      NULL};
+
+	run_bench("api", args);
+	T_EQ(status, 0);
+}
+
+T_CASE_SECONDS(api, BENCH_SECONDS)
+{
+	run_api("all", NULL);
+	HAS("\"op\":\"create\"", "creates_per_s", "create_p99_ms", "load_cpu_share",
+	    "server_cpu_us_per_create");
+	HAS("\"op\":\"create-watched\"", "creates_per_s", "lost_events", "deletes_per_s");
+	HAS("\"op\":\"bulk\"", "bulk_creates_per_s", "deletes_per_s");
+	HAS("\"op\":\"list-cached\"", "list_nodes_ms", "bytes");
+	HAS("\"op\":\"list-consistent\"", "list_nodes_ms");
+	HAS("\"op\":\"list-pages\"", "list_pods_ms");
+	HAS("\"op\":\"get\"", "get_p99_ms", "get_late_p99_ms");
+	HAS("\"watchers\":3,\"rate\":30", "watch_p50_ms", "watch_p99_ms", "lost_events");
+	HAS("\"watchers\":30,\"rate\":3", "watch_p99_ms", "ended_watches");
+	HAS("\"op\":\"memory\"", "bytes_per_pod", "rss");
+	HAS("\"server\":\"placet\"", "creates_per_s");
+	T_EQ(value_of("lost_events", "\"op\":\"create-watched\""), 0);
+	T_EQ(value_of("ended_watches", "\"watchers\":30"), 0);
+	T_TRUE(find("ratio", "") == NULL);
+}
+
+/* Each request goes to both, in turn; the second is of our own here. */
+T_CASE_SECONDS(api_beside_another_server, BENCH_SECONDS)
+{
+	char other[NAME_SIZE * 4];
+
+	(void)snprintf(other, sizeof other, "%s/tests/bench/like_kube_apiserver",
+	               getenv("T_ROOT"));
+	run_api("lists", other);
+	HAS("\"server\":\"kube-apiserver\"", "creates_per_s", "list_nodes_ms",
+	    "list_pods_ms");
+	HAS("\"server\":\"placet\"", "creates_per_s", "list_nodes_ms");
+	HAS("\"op\":\"list-pages\",\"nodes\":10,\"pods\":100", "ratio");
+	T_TRUE(value_of("ratio", "\"of\":\"list_nodes_ms\"") > 0);
+	T_TRUE(value_of("ratio", "\"of\":\"creates_per_s\"") > 0);
+}
+
 T_CASE_SECONDS(store, BENCH_SECONDS)
 {
 	RUN("store", "--only", "put", "--seconds", "0.1");
