@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "store/base/json_plain.h"
+
 struct object_printer {
 	const struct object_change *changes;
 	struct pl_buf *out;
@@ -46,7 +48,9 @@ static size_t string_len(struct pl_span text)
 	size_t at = 1;
 
 	while (at < text.len && text.at[at] != '"')
-		at += text.at[at] == '\\' ? 2 : 1;
+		at += text.at[at] == '\\' ? 2
+		                          : 1 + pl_json_plain_run(text.at + at + 1,
+		                                                  text.len - at - 1);
 	return at + 1 < text.len ? at + 1 : text.len;
 }
 
@@ -60,23 +64,32 @@ static size_t scalar_len(struct pl_span text)
 	return at;
 }
 
+enum value_mark { MARK_NONE, MARK_QUOTE, MARK_OPEN, MARK_CLOSE };
+
 static size_t value_len(struct pl_span text)
 {
+	static const uint8_t marks[256] = {['"'] = MARK_QUOTE,
+	                                   ['{'] = MARK_OPEN,
+	                                   ['['] = MARK_OPEN,
+	                                   ['}'] = MARK_CLOSE,
+	                                   [']'] = MARK_CLOSE};
 	size_t depth = 0, at = 0;
 
 	if (text.len == 0 || (text.at[0] != '{' && text.at[0] != '['))
 		return text.len > 0 && text.at[0] == '"' ? string_len(text)
 		                                         : scalar_len(text);
 	while (at < text.len) {
-		uint8_t byte = text.at[at];
+		uint8_t mark = marks[text.at[at]];
 
-		if (byte == '"') {
+		if (mark == MARK_QUOTE) {
 			at += string_len(pl_span(text.at + at, text.len - at));
 			continue;
 		}
 		at++;
-		depth += byte == '{' || byte == '[';
-		if ((byte == '}' || byte == ']') && --depth == 0)
+		if (mark == MARK_NONE)
+			continue;
+		depth += mark == MARK_OPEN;
+		if (mark == MARK_CLOSE && --depth == 0)
 			break;
 	}
 	return at;
@@ -111,11 +124,13 @@ static uint8_t next_byte(struct pl_span *name)
 	return point < 0x80 ? (uint8_t)point : 0x80;
 }
 
-/* quoted: as it stands in the text. */
-static bool is_name(struct pl_span quoted, const char *name)
+bool object_name_is(struct pl_span quoted, const char *name)
 {
 	struct pl_span rest = pl_span(quoted.at + 1, quoted.len - 2);
 
+	/* Most names differ in the first byte from the one that is looked for. */
+	if (rest.len > 0 && rest.at[0] != '\\' && rest.at[0] != (uint8_t)*name)
+		return false;
 	for (; *name != 0; name++)
 		if (rest.len == 0 || next_byte(&rest) != (uint8_t)*name)
 			return false;
@@ -142,7 +157,7 @@ static uint32_t match_member(const struct object_printer *p, uint32_t set, unsig
 	uint32_t out = 0;
 
 	EACH_BIT(i, set)
-	if (is_name(quoted, step_name(p, i, depth)))
+	if (object_name_is(quoted, step_name(p, i, depth)))
 		out |= UINT32_C(1) << i;
 	return out;
 }
@@ -332,7 +347,7 @@ struct pl_span object_member(struct pl_span json, const char *name)
 	struct pl_span rest = json, key, value;
 
 	while (object_pair(&rest, &key, &value))
-		if (is_name(key, name))
+		if (object_name_is(key, name))
 			return value;
 	return (struct pl_span){0};
 }

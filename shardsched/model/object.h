@@ -33,6 +33,9 @@ PL_NODISCARD enum pl_code object_print(struct pl_span json,
  * are stored, so equal content gives equal bytes. json is valid. */
 PL_NODISCARD enum pl_code object_compact(struct pl_span json, struct pl_buf *out);
 
+/* Whether a member's name, as it stands in the text with its quotes, is that name. */
+bool object_name_is(struct pl_span quoted, const char *name);
+
 /* The text of that member's value in json; at NULL: the member is absent. */
 struct pl_span object_member(struct pl_span json, const char *name);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/base/json_plain.h"
 #include "store/base/num.h"
 #include "store/base/utf8.h"
 
@@ -79,18 +80,6 @@ enum pl_code pl_json_out_done(struct pl_json_out *out)
 	return out->code;
 }
 
-/* The number of bytes from the start that may stand in a string unescaped. Most strings
- * are plain ASCII from end to end, so most of the time goes into this loop. */
-static size_t plain_run(const uint8_t *at, size_t len)
-{
-	size_t run = 0;
-
-	while (run < len && at[run] >= 0x20 && at[run] < 0x80 && at[run] != '"' &&
-	       at[run] != '\\')
-		run++;
-	return run;
-}
-
 static void add_escape(struct pl_json_out *out, uint8_t byte)
 {
 	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
@@ -107,11 +96,36 @@ static void add_escape(struct pl_json_out *out, uint8_t byte)
 	add_span(out, text, 6);
 }
 
+/* A string that needs no escape, with the byte behind it, if any. */
+static void add_plain(struct pl_json_out *out, struct pl_span text, char after)
+{
+	size_t len = text.len + 2 + (after != 0);
+	uint8_t *to;
+
+	if (out->code != PL_OK)
+		return;
+	out->code = pl_buf_reserve(out->buf, len);
+	if (out->code != PL_OK)
+		return;
+	to = out->buf->at + out->buf->len;
+	to[0] = '"';
+	if (text.len > 0)
+		memcpy(to + 1, text.at, text.len);
+	to[text.len + 1] = '"';
+	if (after != 0)
+		to[text.len + 2] = (uint8_t)after;
+	out->buf->len += len;
+}
+
 static void add_quoted(struct pl_json_out *out, struct pl_span text)
 {
+	if (pl_json_plain_run(text.at, text.len) == text.len) {
+		add_plain(out, text, 0);
+		return;
+	}
 	add_byte(out, '"');
 	while (text.len > 0) {
-		size_t take = plain_run(text.at, text.len);
+		size_t take = pl_json_plain_run(text.at, text.len);
 
 		if (take > 0) {
 			add_span(out, text.at, take);
@@ -136,8 +150,12 @@ void pl_json_out_name_span(struct pl_json_out *out, struct pl_span name)
 	PL_ASSERT(out->depth > 0 && in_object(out) && !out->named);
 	if (out->some)
 		add_byte(out, ',');
-	add_quoted(out, name);
-	add_byte(out, ':');
+	if (pl_json_plain_run(name.at, name.len) == name.len) {
+		add_plain(out, name, ':');
+	} else {
+		add_quoted(out, name);
+		add_byte(out, ':');
+	}
 	out->named = true;
 }
 

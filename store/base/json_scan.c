@@ -8,6 +8,7 @@
  */
 #include "store/base/json_scan.h"
 
+#include "store/base/json_plain.h"
 #include "store/base/utf8.h"
 
 /* cJSON copies a number into 64 bytes, and no number needs more. */
@@ -169,6 +170,11 @@ static enum pl_code skip_string(struct json_scanner *scan)
 		enum pl_code code = PL_OK;
 		size_t len;
 
+		if (pl_json_plain_byte(byte)) {
+			scan->at += pl_json_plain_run(scan->text.at + scan->at,
+			                              scan->text.len - scan->at);
+			continue;
+		}
 		if (byte == '"') {
 			scan->at++;
 			return PL_OK;

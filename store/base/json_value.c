@@ -11,17 +11,22 @@ enum pl_json_type pl_json_type(struct pl_json value)
 {
 	if (value.node == NULL)
 		return PL_JSON_ABSENT;
-	if (cJSON_IsBool(value.node))
+	/* The other bits say who owns the value's memory. */
+	switch (value.node->type & 0xff) {
+	case cJSON_False:
+	case cJSON_True:
 		return PL_JSON_BOOL;
-	if (cJSON_IsNumber(value.node))
+	case cJSON_Number:
 		return PL_JSON_NUMBER;
-	if (cJSON_IsString(value.node))
+	case cJSON_String:
 		return PL_JSON_STRING;
-	if (cJSON_IsArray(value.node))
+	case cJSON_Array:
 		return PL_JSON_ARRAY;
-	if (cJSON_IsObject(value.node))
+	case cJSON_Object:
 		return PL_JSON_OBJECT;
-	return PL_JSON_NULL;
+	default:
+		return PL_JSON_NULL;
+	}
 }
 
 const char *pl_json_type_name(enum pl_json_type type)

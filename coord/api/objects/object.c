@@ -12,15 +12,43 @@ static struct object_piece piece_of(struct pl_span value, struct pl_span part)
 	return (struct object_piece){(uint32_t)(part.at - value.at), (uint32_t)part.len};
 }
 
-void object_parts_read(struct pl_span value, struct object_parts *out)
+/* The members of an object that matter; the first of each name. */
+struct part_texts {
+	struct pl_span budget, metadata, spec, status;
+};
+
+static void keep_first(struct pl_span *to, struct pl_span value)
 {
+	if (to->at == NULL)
+		*to = value;
+}
+
+static void read_texts(struct pl_span value, struct part_texts *out)
+{
+	struct pl_span name, member;
+
+	*out = (struct part_texts){0};
+	while (object_pair(&value, &name, &member)) {
+		if (object_name_is(name, "metadata"))
+			keep_first(&out->metadata, member);
+		else if (object_name_is(name, "spec"))
+			keep_first(&out->spec, member);
+		else if (object_name_is(name, "status"))
+			keep_first(&out->status, member);
+		else if (object_name_is(name, "budget"))
+			keep_first(&out->budget, member);
+	}
+}
+
+void object_parts_find(struct pl_span value, struct object_parts *out)
+{
+	struct pl_span whole = value; /* pieces count from its beginning */
+	struct part_texts texts, within;
 	struct pl_err err = {0};
-	struct pl_span metadata, within;
 	uint32_t partition;
 
 	*out = (struct object_parts){0};
-	if (pl_json_scan(value, &pl_json_limits_default, &err) != PL_OK)
-		return;
+	/* Only whitespace can stand in front of an object. */
 	while (value.len > 0 && value.at[0] != '{') {
 		if (value.at[0] == '"' || value.at[0] == '[')
 			return;
@@ -31,20 +59,29 @@ void object_parts_read(struct pl_span value, struct object_parts *out)
 		return;
 	if (pointer_parse(value, &out->pointer, &partition, &err) != PL_OK)
 		out->pointer = true; /* a malformed one is no pod either */
+	read_texts(value, &texts);
+	within = texts;
 	/* A budget's object stands inside its record. */
-	within = object_member(value, "budget");
-	if (within.len == 0 || within.at[0] != '{')
-		within = value;
-	metadata = object_member(within, "metadata");
-	out->metadata = piece_of(value, metadata);
-	out->spec = piece_of(value, object_member(within, "spec"));
-	out->status = piece_of(value, object_member(value, "status"));
-	if (metadata.len > 0 && metadata.at[0] == '{') {
-		struct pl_span labels = object_member(metadata, "labels");
+	if (texts.budget.len > 0 && texts.budget.at[0] == '{')
+		read_texts(texts.budget, &within);
+	out->metadata = piece_of(whole, within.metadata);
+	out->spec = piece_of(whole, within.spec);
+	out->status = piece_of(whole, texts.status);
+	if (within.metadata.len > 0 && within.metadata.at[0] == '{') {
+		struct pl_span labels = object_member(within.metadata, "labels");
 
 		if (labels.len > 0 && labels.at[0] == '{')
-			out->labels = piece_of(value, labels);
+			out->labels = piece_of(whole, labels);
 	}
+}
+
+void object_parts_read(struct pl_span value, struct object_parts *out)
+{
+	struct pl_err err = {0};
+
+	*out = (struct object_parts){0};
+	if (pl_json_scan(value, &pl_json_limits_default, &err) == PL_OK)
+		object_parts_find(value, out);
 }
 
 struct pl_span object_piece_text(const struct cache_entry *entry,

@@ -49,7 +49,9 @@ struct object {
 	int64_t revision;
 };
 
-/* Finds the parts of a value. */
+/* Finds the parts of a value that is known to be JSON. */
+void object_parts_find(struct pl_span value, struct object_parts *out);
+/* The same of any value. */
 void object_parts_read(struct pl_span value, struct object_parts *out);
 
 static inline const struct object_parts *object_parts_of(const struct cache_entry *entry)

@@ -176,6 +176,20 @@ enum pl_code fields_v1_read(struct field_maker *maker, struct pl_json fields,
 static bool write_set(struct field_maker *maker, struct cJSON *into,
                       struct owned_fields set);
 
+/* "f:image", of the maker's arena. */
+static char *element_name(struct field_maker *maker, const struct field_node *node)
+{
+	size_t len = strlen(node->text);
+	char *name = pl_arena_alloc(maker->arena, len + 3);
+
+	if (name == NULL)
+		return NULL;
+	name[0] = kinds[node->kind];
+	name[1] = ':';
+	memcpy(name + 2, node->text, len + 1);
+	return name;
+}
+
 /* A member that has children says so with "." before them. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
 static bool write_node(struct field_maker *maker, struct cJSON *into,
@@ -183,7 +197,7 @@ static bool write_node(struct field_maker *maker, struct cJSON *into,
 {
 	struct pl_arena *arena = maker->arena;
 	struct cJSON *object = json_new_object(arena);
-	char *name = pl_arena_printf(arena, "%c:%s", kinds[node->kind], node->text);
+	char *name = element_name(maker, node);
 
 	if (name == NULL || object == NULL)
 		return false;

@@ -115,7 +115,7 @@ void change_answer(struct change *change, int http_status, int64_t revision)
 	                        .part = {&entry, change->current.part[OBJECT_STATE]},
 	                        .revision = revision};
 
-	object_parts_read(entry.value, &parts);
+	object_parts_find(entry.value, &parts); /* printed here */
 	if (change->current.part[OBJECT_MAIN] != NULL)
 		entry.create_revision =
 			change->current.part[OBJECT_MAIN]->create_revision;

@@ -1,0 +1,48 @@
+/*
+ * Runs of plain bytes in JSON strings: printable ASCII but the quote and the backslash.
+ * Most strings are such a run from end to end, and most of the time of reading and
+ * writing JSON goes into finding that.
+ */
+#ifndef STORE_BASE_JSON_PLAIN_H
+#define STORE_BASE_JSON_PLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Whether none of the eight bytes is something else. Each term has the top bit of a byte
+ * set if that byte, or one below it, is below 0x20, a quote or a backslash. */
+static inline bool pl_json_plain_word(uint64_t word)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
+	uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
+
+	return ((((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) |
+	         ((slash - ones) & ~slash) | word) &
+	        tops) == 0;
+}
+
+static inline bool pl_json_plain_byte(uint8_t byte)
+{
+	return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+/* The number of plain bytes that the text begins with. */
+static inline size_t pl_json_plain_run(const uint8_t *at, size_t len)
+{
+	size_t run = 0;
+	uint64_t word;
+
+	while (len - run >= sizeof word) {
+		memcpy(&word, at + run, sizeof word);
+		if (!pl_json_plain_word(word))
+			break;
+		run += sizeof word;
+	}
+	while (run < len && pl_json_plain_byte(at[run]))
+		run++;
+	return run;
+}
+
+#endif
