@@ -1,0 +1,273 @@
+"""A real etcd and a real placetd for tests of the API, on free loopback ports and in a
+fresh directory, and a plain HTTP client of the API (RestClient).
+
+Everything ends with the program, however it ends.
+"""
+import ctypes
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.parse
+
+from tap import SLOW, fail
+
+STARTS_MAX = 5  # with other ports, when one was taken in between
+START_SECONDS = 30 * SLOW
+PARTITIONS = 8
+SANITIZER_WORDS = ("Sanitizer", "runtime error:", "Assertion")
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def start(args, log, **more):
+    return subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                            preexec_fn=die_with_parent, **more)
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def await_line(path, process, found, seconds=START_SECONDS):
+    """Reads the growing file until found(line) gives something; None: the process ended."""
+    end = time.monotonic() + seconds
+    with open(path, errors="replace") as file:
+        rest = ""
+        while time.monotonic() < end:
+            ended = process.poll() is not None
+            rest += file.read()
+            while "\n" in rest:
+                line, rest = rest.split("\n", 1)
+                result = found(line)
+                if result is not None:
+                    return result
+            if ended:
+                return None
+            time.sleep(0.01)
+    fail(f"{path} does not say what is waited for")
+
+
+class RestError(Exception):
+    def __init__(self, status):
+        super().__init__(f"{status.get('code')} {status.get('reason')}: {status.get('message')}")
+        self.status = status
+
+
+class RestClient:
+    """Requests with JSON bodies; one connection for each thread."""
+
+    def __init__(self, port):
+        self.port, self.local = port, threading.local()
+
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30 * SLOW)
+
+    def raw(self, method, path, body=None, headers=()):
+        """(HTTP status, headers, bytes)"""
+        if getattr(self.local, "connection", None) is None:
+            self.local.connection = self.connection()
+        connection = self.local.connection
+        try:
+            connection.request(method, path, body, dict(headers))
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        except Exception:
+            self.local.connection = None
+            raise
+
+    def call(self, method, path, body=None, kind="application/json", accept="application/json"):
+        headers = {"Accept": accept}
+        if body is not None:
+            headers["Content-Type"] = kind
+            body = body if isinstance(body, (bytes, str)) else json.dumps(body)
+        status, _, text = self.raw(method, path, body, headers)
+        answer = json.loads(text) if text else {}
+        if status >= 400:
+            raise RestError(answer)
+        return answer
+
+    def get(self, path):
+        return self.call("GET", path)
+
+    def post(self, path, body):
+        return self.call("POST", path, body)
+
+    def put(self, path, body):
+        return self.call("PUT", path, body)
+
+    def delete(self, path, options=None):
+        return self.call("DELETE", path, options)
+
+    def patch(self, path, body, kind="application/merge-patch+json"):
+        return self.call("PATCH", path, body, kind)
+
+    def refuses(self, code, method, path, body=None, **more):
+        """The Status of a request that must fail with that code."""
+        try:
+            got = self.call(method, path, body, **more)
+        except RestError as error:
+            if error.status.get("code") != code:
+                fail(f"{method} {path}: want {code}, got {error}")
+            return error.status
+        return fail(f"{method} {path} must be refused with {code}, but gave {got}")
+
+    def watch(self, path, **query):
+        """Yields events as they come, until the server ends the watch."""
+        query = {"watch": "true", **{k: str(v) for k, v in query.items()}}
+        connection = self.connection()
+        try:
+            connection.request("GET", f"{path}?{urllib.parse.urlencode(query)}",
+                               headers={"Accept": "application/json"})
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise RestError(json.loads(answer.read()))
+            for line in answer:
+                yield json.loads(line)
+        finally:
+            connection.close()
+
+
+class Rig:
+    """etcd and placetd. up() starts them, down() ends them and judges how they ended."""
+
+    def __init__(self):
+        self.placetd, self.placet = os.environ.get("PLACETD"), os.environ.get("PLACET")
+        if not self.placetd or not os.access(self.placetd, os.X_OK):
+            raise SystemExit("PLACETD names no program")
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="placet-api-"))
+        self.processes = {}
+        self.port, self.api, self.endpoint = None, None, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def log(self, name):
+        return self.dir / f"{name}.log"
+
+    def run(self, name, args, **more):
+        with open(self.log(name), "ab") as log:
+            self.processes[name] = start(args, log, cwd=self.dir, **more)
+        return self.processes[name]
+
+    def start_etcd(self):
+        def ready(line):
+            return True if "ready to serve client requests" in line else None
+
+        for _ in range(STARTS_MAX):
+            client, peer = (f"http://127.0.0.1:{port}" for port in free_ports(2))
+            process = self.run("etcd", [
+                "etcd", "--data-dir", str(self.dir / "etcd"), "--unsafe-no-fsync",
+                "--listen-client-urls", client, "--advertise-client-urls", client,
+                "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                "--initial-cluster", f"default={peer}",
+                # A consistent read waits for the progress of a watch.
+                "--experimental-watch-progress-notify-interval=1s"])
+            if await_line(self.log("etcd"), process, ready):
+                self.endpoint = client
+                return
+            shutil.rmtree(self.dir / "etcd", ignore_errors=True)
+            self.log("etcd").unlink()
+        fail("etcd does not start")
+
+    def start_placetd(self, *options):
+        def ready(line):
+            try:
+                event = json.loads(line)
+            except ValueError:
+                return None
+            return event.get("port") if event.get("event") == "api.ready" else None
+
+        process = self.run("placetd", [
+            self.placetd, "--etcd", self.endpoint, "--name", "api", "--shards", "2",
+            "--partitions", str(PARTITIONS), "--api-listen", "127.0.0.1:0",
+            "--log-format", "json", *options])
+        self.port = await_line(self.log("placetd"), process, ready)
+        if self.port is None:
+            fail(f"placetd ended:\n{self.log('placetd').read_text()}")
+        self.api = RestClient(self.port)
+
+    def up(self):
+        self.start_etcd()
+        self.start_placetd()
+
+    def run_member(self, cluster="default"):
+        """The member of a cluster: bound pods that terminate end there."""
+        self.run(f"member-{cluster}", [
+            self.placet, "sim-cluster", "--cluster", cluster, "--run", "--grace", "50ms",
+            "--endpoints", self.endpoint])
+
+    def down(self):
+        process = self.processes["placetd"]
+        process.terminate()
+        status = process.wait(timeout=50)
+        text = self.log("placetd").read_text(errors="replace")
+        bad = [line for line in text.splitlines() if any(w in line for w in SANITIZER_WORDS)]
+        if status != 0 or bad:
+            fail(f"placetd ended with {status}:\n{text[-20000:]}")
+
+    def story(self):
+        """What helps to understand a failure."""
+        path = self.log("placetd")
+        if not path.exists():
+            return ""
+        lines = path.read_text(errors="replace").splitlines()
+        return "\n-- the end of placetd's log\n" + "\n".join(lines[-15:]) + "\n"
+
+    def until(self, holds, about="", seconds=15):
+        """Gives holds(), once it is true."""
+        end = time.monotonic() + seconds * SLOW
+        while True:
+            result = holds()
+            if result:
+                return result
+            if time.monotonic() > end:
+                fail(f"waited in vain: {about or holds}")
+            time.sleep(0.02)
+
+
+# -- objects ------------------------------------------------------------------------------
+
+
+def node(name, cpu="8", memory="16Gi", pods="110", labels=None, **spec):
+    sizes = {"cpu": cpu, "memory": memory, "pods": pods}
+    return {"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name,
+                         "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+            "spec": spec,
+            "status": {"capacity": sizes, "allocatable": sizes,
+                       "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def pod(name, labels=None, cpu="100m", **spec):
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "labels": labels or {}},
+            "spec": {"containers": [{"name": "main", "image": "nginx:1.25",
+                                     "resources": {"requests": {"cpu": cpu}}}], **spec}}
+
+
+def configmap(name, data=None, labels=None):
+    return {"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "labels": labels or {}}, "data": data or {}}
