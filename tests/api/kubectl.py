@@ -109,9 +109,10 @@ class Kubectl:
 
     def run(self, command, given=None, **env):
         """given: text, or an object or a list of them, for stdin."""
-        if isinstance(given, (dict, list)):
-            items = given if isinstance(given, list) else [given]
-            given = "\n---\n".join(json.dumps(item) for item in items)
+        if isinstance(given, list):
+            given = {"apiVersion": "v1", "kind": "List", "items": given}
+        if isinstance(given, dict):
+            given = json.dumps(given)
         done = subprocess.run(self.args(command), input=given or "", text=True,
                               capture_output=True, env={**self.env, **env}, cwd=self.dir,
                               timeout=COMMAND_SECONDS, check=False,
