@@ -192,7 +192,8 @@ class Rig:
             self.log("etcd").unlink()
         fail("etcd does not start")
 
-    def start_placetd(self, *options):
+    def start_placetd(self, name="placetd", *options):
+        """The port of its API, once it serves."""
         def ready(line):
             try:
                 event = json.loads(line)
@@ -200,18 +201,23 @@ class Rig:
                 return None
             return event.get("port") if event.get("event") == "api.ready" else None
 
-        process = self.run("placetd", [
-            self.placetd, "--etcd", self.endpoint, "--name", "api", "--shards", "2",
+        process = self.run(name, [
+            self.placetd, "--etcd", self.endpoint, "--name", name, "--shards", "2",
             "--partitions", str(PARTITIONS), "--api-listen", "127.0.0.1:0",
             "--log-format", "json", *options])
-        self.port = await_line(self.log("placetd"), process, ready)
-        if self.port is None:
-            fail(f"placetd ended:\n{self.log('placetd').read_text()}")
-        self.api = RestClient(self.port)
+        port = await_line(self.log(name), process, ready)
+        if port is None:
+            fail(f"{name} ended:\n{self.log(name).read_text()}")
+        return port
+
+    def second_placetd(self):
+        """A client of another server over the same store."""
+        return RestClient(self.start_placetd("placetd-2"))
 
     def up(self):
         self.start_etcd()
-        self.start_placetd()
+        self.port = self.start_placetd()
+        self.api = RestClient(self.port)
 
     def run_member(self, cluster="default"):
         """The member of a cluster: bound pods that terminate end there."""
@@ -220,13 +226,17 @@ class Rig:
             "--endpoints", self.endpoint])
 
     def down(self):
-        process = self.processes["placetd"]
+        for name, process in list(self.processes.items()):
+            if name.startswith("placetd"):
+                self.end_placetd(name, process)
+
+    def end_placetd(self, name, process):
         process.terminate()
         status = process.wait(timeout=50)
-        text = self.log("placetd").read_text(errors="replace")
+        text = self.log(name).read_text(errors="replace")
         bad = [line for line in text.splitlines() if any(w in line for w in SANITIZER_WORDS)]
         if status != 0 or bad:
-            fail(f"placetd ended with {status}:\n{text[-20000:]}")
+            fail(f"{name} ended with {status}:\n{text[-20000:]}")
 
     def story(self):
         """What helps to understand a failure."""

@@ -44,6 +44,16 @@ def case(seconds=SECONDS, comes_with=None, applies=lambda fixture: True):
     return add
 
 
+_running = ""
+
+
+def seed():
+    """The seed of a random case: T_SEED, or a fixed one."""
+    number = int(os.environ.get("T_SEED") or 1)
+    print(f"# {_running}: T_SEED={number} repeats this", file=sys.stderr, flush=True)
+    return number
+
+
 # -- checks ------------------------------------------------------------------------------
 
 
@@ -91,7 +101,8 @@ def _on_alarm(_signum, _frame):
 
 
 def _run(one, fixture):
-    """None: passed."""
+    global _running
+    _running = one.name
     signal.signal(signal.SIGALRM, _on_alarm)
     signal.setitimer(signal.ITIMER_REAL, one.seconds * SLOW)
     try:
