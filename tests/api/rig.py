@@ -273,11 +273,11 @@ def node(name, cpu="8", memory="16Gi", pods="110", labels=None, **spec):
 
 def pod(name, labels=None, cpu="100m", **spec):
     return {"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "labels": labels or {}},
+            "metadata": {"name": name, "labels": labels} if labels else {"name": name},
             "spec": {"containers": [{"name": "main", "image": "nginx:1.25",
                                      "resources": {"requests": {"cpu": cpu}}}], **spec}}
 
 
 def configmap(name, data=None, labels=None):
-    return {"apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": name, "labels": labels or {}}, "data": data or {}}
+    meta = {"name": name, "labels": labels} if labels else {"name": name}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data or {}}
