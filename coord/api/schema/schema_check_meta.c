@@ -85,6 +85,18 @@ static void check_1035(struct schema_report *report, const struct schema_place *
 		                   LABEL_1035);
 }
 
+/* "CLUSTER:NODE", or a node of the home cluster (ADR 28). */
+static uint32_t node_name_faults(struct pl_span name)
+{
+	const uint8_t *colon = memchr(name.at, ':', name.len);
+	size_t len = colon == NULL ? 0 : (size_t)(colon - name.at);
+
+	if (colon == NULL)
+		return text_subdomain(name);
+	return text_label(pl_span(name.at, len)) |
+	       text_subdomain(pl_span(colon + 1, name.len - len - 1));
+}
+
 /* A name, or the beginning of one, which may end with a hyphen. */
 static void check_name(const struct schema_object *object, struct schema_report *report,
                        const struct schema_place *place, struct pl_span name, bool prefix)
@@ -99,6 +111,8 @@ static void check_name(const struct schema_object *object, struct schema_report 
 		check_1035(report, place, name, shown);
 	else if (strcmp(plural, "namespaces") == 0 || strcmp(plural, "statefulsets") == 0)
 		add_text_faults(report, place, shown, text_label(name));
+	else if (strcmp(plural, "nodes") == 0)
+		add_text_faults(report, place, shown, node_name_faults(name));
 	else
 		add_text_faults(report, place, shown, text_subdomain(name));
 }

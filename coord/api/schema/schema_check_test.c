@@ -321,6 +321,20 @@ T_CASE(metadata_is_checked_in_the_words_of_kubernetes)
 	        "be non-empty");
 }
 
+T_CASE(names_of_nodes_say_their_cluster)
+{
+	checked("v1", "Node", "{'metadata':{'name':'east:n-1.example'}}", "");
+	checked("v1", "Node", "{'metadata':{'name':'ea.st:n'}}",
+	        "metadata.name: FieldValueInvalid: Invalid value: \"ea.st:n\": must not "
+	        "contain dots");
+	checked("v1", "Node", "{'metadata':{'name':'east:a:b'}}",
+	        "metadata.name: FieldValueInvalid: Invalid value: \"east:a:b\": a lowercase "
+	        "RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+	        "'.', and must start and end with an alphanumeric character (e.g. "
+	        "'example.com', regex used for validation is "
+	        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+}
+
 T_CASE(some_names_are_shorter)
 {
 	checked("batch/v1", "CronJob",
