@@ -296,7 +296,7 @@ static bool add_object(struct write *write, struct txn_builder *builder)
 {
 	struct change *change = write->ctx;
 
-	if (change->kind == CHANGE_DELETE)
+	if (change->kind == CHANGE_DELETE || change->ends)
 		return builder_delete(builder, keys_span(&change->key),
 		                      current_revision(change));
 	if (!builder_put(builder, keys_span(&change->key), current_revision(change),

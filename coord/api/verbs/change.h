@@ -30,6 +30,7 @@ struct change {
 	struct request *request;
 	enum change_kind kind;
 	enum source_kind source;
+	bool ends; /* an update that takes the last finalizer away */
 	bool dry_run, is_status;
 	unsigned tries;
 	enum body_format format;
@@ -90,6 +91,7 @@ bool meta_set(struct change *change, struct cJSON *object, const char *name,
 void object_new_uid(struct pl_rng *rng, char out[CHANGE_UID_SIZE]);
 void new_uid(struct change *change, char out[CHANGE_UID_SIZE]);
 void time_now(struct change *change, char out[CHANGE_TIME_SIZE]);
+void api_time_now(const struct api *api, char out[CHANGE_TIME_SIZE]);
 /* Name, namespace, uid, creationTimestamp, generation of a new object. False: it has been
  * answered. */
 bool meta_of_new(struct change *change);

@@ -1,5 +1,5 @@
 /* DELETE of an object or a collection, eviction, binding. */
-#include "coord/api/verbs/change.h"
+#include "coord/api/verbs/finalizer.h"
 
 /* -- options ------------------------------------------------------------------------- */
 
@@ -102,6 +102,7 @@ static void deletion_fresh(struct request *request)
 		return;
 	}
 	change_set_current(change, &current);
+	change->kind = CHANGE_DELETE;
 	if (!preconditions_hold(change))
 		return;
 	if (change->source == SOURCE_PODS) {
@@ -110,6 +111,10 @@ static void deletion_fresh(struct request *request)
 	}
 	if (is_namespace(request)) {
 		namespace_terminate(change);
+		return;
+	}
+	if (change->source == SOURCE_OBJECTS && finalizers_hold(&change->current)) {
+		finalizers_await(change);
 		return;
 	}
 	change->committed = answer_deleted;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "coord/api/verbs/finalizer.h"
 #include "store/base/alloc.h"
 
 enum { DELETER_BATCH = 256 };
@@ -14,6 +15,9 @@ struct deleter_entry {
 	struct keys_text key;
 	struct pl_span namespace, name; /* of a pod; in the arena */
 	int64_t revision;
+	/* Held by finalizers: it is marked, not deleted. Referenced while it is written;
+	 * NULL: none. */
+	const struct cache_entry *held;
 };
 
 struct deleter {
@@ -59,8 +63,19 @@ static void go_on(struct deleter *deleter)
 static bool add_deletion(struct write *write, struct txn_builder *builder)
 {
 	struct deleter_entry *entry = write->ctx;
+	struct api *api = entry->deleter->api;
+	char time[CHANGE_TIME_SIZE];
+	struct pl_span marked;
 
-	return builder_delete(builder, keys_span(&entry->key), entry->revision);
+	if (entry->held == NULL)
+		return builder_delete(builder, keys_span(&entry->key), entry->revision);
+	api_time_now(api, time);
+	marked = deletion_mark(builder->arena, entry->held, time);
+	if (marked.at == NULL) {
+		builder->code = PL_NOMEM;
+		return false;
+	}
+	return builder_put(builder, keys_span(&entry->key), entry->revision, marked);
 }
 
 static void on_deletion(struct write *write, const struct write_outcome *outcome)
@@ -69,6 +84,7 @@ static void on_deletion(struct write *write, const struct write_outcome *outcome
 	struct deleter *deleter = entry->deleter;
 
 	/* What another writer has changed or deleted first is not this deletion's. */
+	cache_entry_unref(entry->held);
 	deleter->deleted += outcome->result == WRITE_DONE;
 	if (outcome->result == WRITE_FAILED && deleter->err.code == PL_OK)
 		deleter->err = *outcome->err;
@@ -87,6 +103,8 @@ static void delete_objects(struct deleter *deleter)
 		if (write_queue_add(deleter->api->writes, &entry->write, &deleter->err) !=
 		    PL_OK)
 			return;
+		if (entry->held != NULL)
+			(void)cache_entry_ref(entry->held);
 		deleter->flying++;
 	}
 }
@@ -157,6 +175,7 @@ static bool keep_entry(struct deleter *deleter, const struct object *object)
 	struct deleter_entry *entry = &deleter->entry[deleter->count];
 
 	entry->deleter = deleter;
+	entry->held = NULL;
 	entry->revision = object->part[OBJECT_MAIN]->mod_revision;
 	if (deleter->source == SOURCE_PODS) {
 		entry->namespace = pl_arena_dup(&deleter->arena, object->namespace);
@@ -171,8 +190,20 @@ static bool keep_entry(struct deleter *deleter, const struct object *object)
 		entry->key.at[key.len] = 0;
 		entry->key.len = key.len;
 	}
+	if (deleter->source == SOURCE_OBJECTS && finalizers_hold(object))
+		entry->held = object->part[OBJECT_MAIN];
 	deleter->count++;
 	return true;
+}
+
+/* The object goes with this deletion, or is marked by it. */
+static bool is_meant(const struct deleter *deleter, const struct object *object)
+{
+	if (deleter->opts.filter != NULL &&
+	    !object_filter_matches(deleter->opts.filter, object))
+		return false;
+	return deleter->source != SOURCE_OBJECTS || !finalizers_hold(object) ||
+	       !deletion_is_marked(object);
 }
 
 /* False: nothing is left to look at. */
@@ -190,9 +221,7 @@ static bool fill_batch(struct deleter *deleter)
 	while (deleter->count < DELETER_BATCH && source_walk_next(&walk, &object)) {
 		deleter->after.len = 0;
 		if (pl_buf_add(&deleter->after, source_object_order(&object)) != PL_OK ||
-		    ((deleter->opts.filter == NULL ||
-		      object_filter_matches(deleter->opts.filter, &object)) &&
-		     !keep_entry(deleter, &object))) {
+		    (is_meant(deleter, &object) && !keep_entry(deleter, &object))) {
 			(void)pl_err_set(&deleter->err, PL_NOMEM, "delete objects");
 			return false;
 		}

@@ -75,13 +75,17 @@ void new_uid(struct change *change, char out[CHANGE_UID_SIZE])
 }
 
 /* Whole seconds, as Kubernetes writes times. */
-void time_now(struct change *change, char out[CHANGE_TIME_SIZE])
+void api_time_now(const struct api *api, char out[CHANGE_TIME_SIZE])
 {
-	struct api *api = change->request->api;
 	char text[PL_TIMESTAMP_SIZE];
 
 	(void)pl_timestamp_print(api->wall_ms(api->clock_ctx), text);
 	(void)snprintf(out, CHANGE_TIME_SIZE, "%.19sZ", text);
+}
+
+void time_now(struct change *change, char out[CHANGE_TIME_SIZE])
+{
+	api_time_now(change->request->api, out);
 }
 
 /* -- names ------------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 #include "coord/api/patch/merge_patch.h"
 #include "coord/api/patch/strategic_merge.h"
 #include "coord/api/schema/schema_defaults.h"
-#include "coord/api/verbs/change.h"
+#include "coord/api/verbs/finalizer.h"
 
 static bool fail_not_found(struct request *request)
 {
@@ -149,7 +149,9 @@ static void make_change(struct change *change)
 	    !change_note_managers(change, json_tree_root(&old)))
 		return;
 	(void)json_remove(json_get(old.root, "metadata"), "resourceVersion");
-	if (json_equal(json_tree_root(&old), json_tree_root(&change->wanted))) {
+	change->ends = finalizers_done(change);
+	if (!change->ends &&
+	    json_equal(json_tree_root(&old), json_tree_root(&change->wanted))) {
 		/* Nothing changes, so nothing is written. */
 		change_show(change, 200, &change->current);
 		return;
