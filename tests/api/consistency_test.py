@@ -9,9 +9,10 @@ T_SEED chooses the operations; the interleaving of writers is the machine's.
 """
 import random
 import threading
+import time
 
 from rig import Rig, RestError, configmap, node, pod
-from tap import case, equal, fail, main, seed
+from tap import SLOW, case, equal, fail, main, seed
 
 WRITERS = 3
 OPERATIONS = 120  # of each writer
@@ -171,39 +172,47 @@ def check(rig, resource, namespace, make, change, last):
     behind = Fold(api, everything, version, without_kind(state))
     run_writers(api, path, make, change)
     end = Fold.key(api.post(path, last))
-    for fold in (early, streamed, middle, behind):
+    folds = {"from the beginning": early, "with initial events": streamed,
+             "after a list": middle, "from an older revision": behind}
+    for fold in folds.values():
         fold.until(end, gone=False)
-    settle(rig, everything, (early, streamed, middle, behind))
-    state, version, _ = listed(api, everything, limit=500)
-    want = without_kind(state)
-    for name, fold in (("from the beginning", early), ("with initial events", streamed),
-                       ("after a list", middle), ("from an older revision", behind)):
-        if fold.failure is not None:
-            raise fold.failure
-        same(without_kind(fold.state), want, f"the watch {name} and LIST")
+    want, version = settle(rig, everything, lambda: compare(api, everything, folds))
+    for fold in folds.values():
         equal(int(fold.version) <= int(version), True, "no event is newer than the list")
-    for (space, name), one in want.items():
-        got = api.get(f"/api/v1/namespaces/{space}/{resource}/{name}")
-        same(without_kind({(space, name): got}), {(space, name): one}, "GET and LIST")
     return want
 
 
-def settle(rig, path, folds):
-    """The scheduler still works: until LIST stays the same over two looks and each watcher
-    has come as far."""
-    def steady():
-        before, _, _ = listed(rig.api, path, limit=500)
-        newest = max((int(one["metadata"]["resourceVersion"]) for one in before.values()),
-                     default=0)
-        for fold in folds:
+def compare(api, path, folds):
+    """Everything as it is by LIST, by GET and by the watches. None: it is the same."""
+    state, _, _ = listed(api, path, limit=500)
+    want = without_kind(state)
+    try:
+        for name, fold in folds.items():
+            if fold.failure is not None:
+                return fold.failure
             with fold.at:
-                if newest > max((int(one["metadata"]["resourceVersion"])
-                                 for one in fold.state.values()), default=0):
-                    return False
-        after, _, _ = listed(rig.api, path, limit=500)
-        return before == after
+                same(without_kind(fold.state), want, f"the watch {name} and LIST")
+        resource = path.rsplit("/", 1)[1]
+        for (space, name), one in want.items():
+            got = api.get(f"/api/v1/namespaces/{space}/{resource}/{name}")
+            same(without_kind({(space, name): got}), {(space, name): one}, "GET and LIST")
+    except (AssertionError, RestError) as error:
+        return error
+    return None
 
-    rig.until(steady, "a steady list", seconds=20)
+
+def settle(rig, path, compared):
+    """Compares until the scheduler and the members have left everything alone meanwhile."""
+    end = time.monotonic() + 20 * SLOW
+    while True:
+        before, _, _ = listed(rig.api, path, limit=500)
+        difference = compared()
+        after, version, _ = listed(rig.api, path, limit=500)
+        # An event may be on its way after LIST has shown what it is about.
+        if difference is None and before == after:
+            return without_kind(after), version
+        if time.monotonic() > end:
+            raise difference or AssertionError("the objects never rest")
 
 
 class ConsistencyFixture(Rig):
@@ -266,6 +275,22 @@ def a_selector_folds_to_its_own_list(rig):
     same(without_kind(fold.state), without_kind(state), "the watch and LIST")
 
 
+@case()
+def what_was_just_made_can_be_changed_and_deleted(rig):
+    api, path = rig.api, "/api/v1/namespaces/default/configmaps"
+    for i in range(30):
+        api.post(path, configmap(f"quick{i}"))
+        api.patch(f"{path}/quick{i}", {"data": {"a": "b"}})
+        one = api.post(path, configmap(f"other{i}"))
+        one["data"] = {"c": "d"}
+        one = api.put(f"{path}/other{i}", one)
+        api.put(f"{path}/other{i}", one)
+        api.delete(f"{path}/other{i}")
+        api.delete(f"{path}/quick{i}")
+        api.post(path, configmap(f"quick{i}"))
+        api.delete(f"{path}/quick{i}")
+
+
 @case(seconds=60)
 def another_server_shows_the_same(rig):
     """A second placetd over the same store: what one has written, the other shows at once."""
@@ -277,6 +302,10 @@ def another_server_shows_the_same(rig):
         writer, reader = (first, second) if i % 2 == 0 else (second, first)
         made = writer.post(path, configmap(f"c{i}", {"i": str(i)}))
         equal(reader.get(f"{path}/c{i}"), made)
+        writer.post(path, configmap(f"d{i}"))
+        reader.patch(f"{path}/d{i}", {"data": {"a": "b"}})
+        writer.post(path, configmap(f"e{i}"))
+        reader.delete(f"{path}/e{i}")
     ours, version, _ = listed(first, path, limit=3)
     theirs, _, _ = listed(second, path, limit=500, resourceVersion=version,
                           resourceVersionMatch="NotOlderThan")

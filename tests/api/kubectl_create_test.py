@@ -265,11 +265,39 @@ def delete_a_namespace_with_content(k):
     for one in (configmap("c"), pod("p"), {"apiVersion": "v1", "kind": "Service", "metadata": {
             "name": "s"}, "spec": {"clusterIP": "None", "ports": [{"port": 1}]}}):
         k(f"create -n {name} -f -", given=one)
+    k.api.post(f"/apis/policy/v1/namespaces/{name}/poddisruptionbudgets", {
+        "metadata": {"name": "b"}, "spec": {"minAvailable": 1}})
     k.says(f"delete ns {name}", k.deleted(f"namespace/{name}", namespaced=False))
     has(k.fails(f"get ns {name}"), "NotFound")
     equal(k.api.get(f"/api/v1/namespaces/{name}/configmaps")["items"], [])
     equal(k.api.get(f"/api/v1/namespaces/{name}/pods")["items"], [])
+    equal(k.api.get(f"/apis/policy/v1/namespaces/{name}/poddisruptionbudgets")["items"], [])
     k.says(f"create ns {name}", f"namespace/{name} created")
+
+
+@kubectl_case()
+def an_object_waits_for_its_finalizers(k):
+    for name in "ab":
+        held = configmap(name)
+        held["metadata"]["finalizers"] = ["example.com/one", "example.com/two"]
+        k.create("configmaps", held)
+    k.says("delete cm a --wait=false", k.deleted("configmap/a"))
+    k.api.delete(f"{k.ns_path}/configmaps")
+    for name in "ab":
+        meta = k.object("configmaps", name)["metadata"]
+        equal(("deletionTimestamp" in meta, meta["deletionGracePeriodSeconds"]), (True, 0))
+    equal(k("get cm -o name").split(), ["configmap/a", "configmap/b"])
+    waiting = k.start("delete cm a b -v=6")
+    for name in "ab":
+        waiting.until("DELETE")
+    for name in "ab":
+        k(["patch", "cm", name, "--type=json", "-p",
+           '[{"op":"remove","path":"/metadata/finalizers/0"}]'])
+        equal(k.object("configmaps", name)["metadata"]["finalizers"], ["example.com/two"])
+        got = k.api.patch(f"{k.ns_path}/configmaps/{name}", {"metadata": {"finalizers": None}})
+        equal(got["metadata"].get("finalizers"), None)
+    equal(waiting.end(), 0, "\n".join(waiting.lines))
+    equal(k("get cm -o name"), "")
 
 
 @kubectl_case()

@@ -91,16 +91,20 @@ def taint(k):
 
 
 @kubectl_case()
-def a_taint_evicts(k):
+def a_taint_moves_pods_away(k):
+    """A pod that Placet moves off its node waits for another one."""
     name = k.own("n1")
     k.node("n1")
     k.create("pods", k.pod("p"), k.pod("stays", tolerations=[
         {"key": "off", "operator": "Exists", "effect": "NoExecute"}]))
     k.await_bound("p", "stays")
-    waiting = k.start("wait --for=delete pod/p --timeout=20s")
+    watch = k.start("get pods -w -o wide --field-selector metadata.name=p")
+    watch.until(name)
     k(f"taint nodes {name} off=1:NoExecute")
-    equal(waiting.end(), 0, "\n".join(waiting.lines))
-    k.says("get pods -o name", "pod/stays")
+    watch.until("Pending")
+    k.says(["get", "pods", f"--field-selector=spec.nodeName={name}", "-o", "name"], "pod/stays")
+    k.node("n2")
+    k.await_bound("p")
 
 
 # -- cordon --------------------------------------------------------------------------------
@@ -128,7 +132,7 @@ def cordon_and_uncordon(k):
 DRAIN = "--force --ignore-daemonsets --timeout=20s"
 
 
-@kubectl_case(since=22)
+@kubectl_case(since=22, comes_with="evictions")
 def drain(k):
     name = k.own("n1")
     k.node("n1")
@@ -141,7 +145,7 @@ def drain(k):
     equal(k("get pods -o name"), "")
 
 
-@kubectl_case(until=21)
+@kubectl_case(until=21, comes_with="evictions")
 def drain_by_an_old_client(k):
     """1.20 posts evictions of policy/v1beta1."""
     name = k.own("n1")
@@ -153,10 +157,8 @@ def drain_by_an_old_client(k):
     equal(k("get pods -o name"), "")
 
 
-@kubectl_case(since=22, seconds=40)
+@kubectl_case(since=22, seconds=40, comes_with="evictions")
 def drain_waits_for_a_budget(k):
-    """Of three pods, two must stay; the third can go, and the others when one is ready
-    elsewhere."""
     name = k.own("n1")
     k.node("n1")
     budget(k, "web", "web", maxUnavailable=0)
@@ -170,7 +172,7 @@ def drain_waits_for_a_budget(k):
     has("\n".join(draining.lines), "pod/free evicted", "pod/a evicted")
 
 
-@kubectl_case(since=22)
+@kubectl_case(since=22, comes_with="evictions")
 def drain_gives_up(k):
     name = k.own("n1")
     k.node("n1")
