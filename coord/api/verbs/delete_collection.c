@@ -45,7 +45,7 @@ void request_delete_collection(struct request *request)
 		return;
 	}
 	if (!source_of_resource(request->path.resource, &kind) ||
-	    (kind != SOURCE_OBJECTS && kind != SOURCE_PODS)) {
+	    (kind != SOURCE_OBJECTS && kind != SOURCE_PODS && kind != SOURCE_BUDGETS)) {
 		struct api_status status = status_no_such_method();
 
 		answer_status(request, &status);

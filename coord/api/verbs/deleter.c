@@ -13,7 +13,7 @@ struct deleter_entry {
 	struct write write;
 	struct deleter *deleter;
 	struct keys_text key;
-	struct pl_span namespace, name; /* of a pod; in the arena */
+	struct pl_span namespace, name; /* of a pod or budget; in the arena */
 	int64_t revision;
 	/* Held by finalizers: it is marked, not deleted. Referenced while it is written;
 	 * NULL: none. */
@@ -168,6 +168,34 @@ static void delete_pods(struct deleter *deleter)
 		deleter->flying++;
 }
 
+/* -- disruption budgets ------------------------------------------------------------------ */
+
+static void on_budget(void *ctx, enum budget_outcome outcome, const struct pl_err *err)
+{
+	struct deleter *deleter = ctx;
+
+	(void)outcome;
+	deleter->deleted += err == NULL;
+	if (err != NULL && err->code != PL_NOTFOUND && deleter->err.code == PL_OK)
+		deleter->err = *err;
+	deleter->flying--;
+	go_on(deleter);
+}
+
+static void delete_budgets(struct deleter *deleter)
+{
+	for (unsigned i = 0; i < deleter->count; i++) {
+		const struct deleter_entry *entry = &deleter->entry[i];
+		struct budget_edit *edit;
+
+		if (budget_delete_start(&deleter->api->service, entry->namespace,
+		                        entry->name, on_budget, deleter, &edit,
+		                        &deleter->err) != PL_OK)
+			return;
+		deleter->flying++;
+	}
+}
+
 /* -- batches ----------------------------------------------------------------------------- */
 
 static bool keep_entry(struct deleter *deleter, const struct object *object)
@@ -177,7 +205,7 @@ static bool keep_entry(struct deleter *deleter, const struct object *object)
 	entry->deleter = deleter;
 	entry->held = NULL;
 	entry->revision = object->part[OBJECT_MAIN]->mod_revision;
-	if (deleter->source == SOURCE_PODS) {
+	if (deleter->source != SOURCE_OBJECTS) {
 		entry->namespace = pl_arena_dup(&deleter->arena, object->namespace);
 		entry->name = pl_arena_dup(&deleter->arena, object->name);
 		if (entry->namespace.at == NULL || entry->name.at == NULL)
@@ -242,6 +270,8 @@ static void on_kick(void *ctx)
 		deleter->deleted += deleter->count;
 	else if (deleter->source == SOURCE_PODS)
 		delete_pods(deleter);
+	else if (deleter->source == SOURCE_BUDGETS)
+		delete_budgets(deleter);
 	else
 		delete_objects(deleter);
 	deleter->filling = false;

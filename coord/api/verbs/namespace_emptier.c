@@ -96,7 +96,8 @@ static const struct schema_resource *next_resource(struct namespace_emptier *emp
 		size_t len;
 
 		if (!at->namespaced || !source_of_resource(at, &kind) ||
-		    (kind != SOURCE_OBJECTS && kind != SOURCE_PODS))
+		    (kind != SOURCE_OBJECTS && kind != SOURCE_PODS &&
+		     kind != SOURCE_BUDGETS))
 			continue;
 		len = source_prefix(at, pl_span_str(emptier->name), (struct pl_span){0},
 		                    prefix);
