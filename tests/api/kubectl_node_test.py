@@ -132,7 +132,7 @@ def cordon_and_uncordon(k):
 DRAIN = "--force --ignore-daemonsets --timeout=20s"
 
 
-@kubectl_case(since=22, comes_with="evictions")
+@kubectl_case(since=22)
 def drain(k):
     name = k.own("n1")
     k.node("n1")
@@ -145,7 +145,7 @@ def drain(k):
     equal(k("get pods -o name"), "")
 
 
-@kubectl_case(until=21, comes_with="evictions")
+@kubectl_case(until=21)
 def drain_by_an_old_client(k):
     """1.20 posts evictions of policy/v1beta1."""
     name = k.own("n1")
@@ -157,7 +157,7 @@ def drain_by_an_old_client(k):
     equal(k("get pods -o name"), "")
 
 
-@kubectl_case(since=22, seconds=40, comes_with="evictions")
+@kubectl_case(since=22, seconds=40)
 def drain_waits_for_a_budget(k):
     name = k.own("n1")
     k.node("n1")
@@ -172,7 +172,7 @@ def drain_waits_for_a_budget(k):
     has("\n".join(draining.lines), "pod/free evicted", "pod/a evicted")
 
 
-@kubectl_case(since=22, comes_with="evictions")
+@kubectl_case(since=22)
 def drain_gives_up(k):
     name = k.own("n1")
     k.node("n1")

@@ -52,6 +52,18 @@ void change_set_current(struct change *change, const struct object *current)
 			change->current.part[i] = cache_entry_ref(current->part[i]);
 }
 
+bool change_not_sure(struct change *change, void (*fresh)(struct request *request))
+{
+	struct request *request = change->request;
+
+	if (change->sure)
+		return false;
+	change->sure = true;
+	request->query.resourceVersion = (struct pl_span){0};
+	request_when_fresh(request, fresh);
+	return true;
+}
+
 /* -- answers ------------------------------------------------------------------------- */
 
 void change_invalid(struct change *change)

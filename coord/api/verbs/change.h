@@ -30,6 +30,7 @@ struct change {
 	struct request *request;
 	enum change_kind kind;
 	enum source_kind source;
+	bool sure; /* current is as new as a linearizable read's */
 	bool ends; /* an update that takes the last finalizer away */
 	bool dry_run, is_status;
 	unsigned tries;
@@ -136,6 +137,9 @@ void commit_pod_edit(struct change *change);
 struct change *change_new(struct request *request, enum change_kind kind);
 /* Takes references of the entries. */
 void change_set_current(struct change *change, const struct object *current);
+/* The client may have seen what the informer has not yet. True: fresh is called when the
+ * informer has come that far; false: it had already, so what it shows holds. */
+bool change_not_sure(struct change *change, void (*fresh)(struct request *request));
 /* Answers that another writer was first. */
 void change_conflict(struct change *change);
 void change_invalid(struct change *change); /* answers with the report's causes */

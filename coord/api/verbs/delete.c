@@ -95,14 +95,20 @@ static void deletion_fresh(struct request *request)
 	struct object current;
 
 	if (!request_object(request, &current)) {
-		struct api_status status =
-			status_not_found(&request->arena, request_about(request));
+		struct api_status status;
+
+		if (change_not_sure(change, deletion_fresh))
+			return;
+		status = status_not_found(&request->arena, request_about(request));
 
 		answer_status(request, &status);
 		return;
 	}
 	change_set_current(change, &current);
 	change->kind = CHANGE_DELETE;
+	if (change->wanted_revision != 0 && change->wanted_revision != current.revision &&
+	    change_not_sure(change, deletion_fresh))
+		return;
 	if (!preconditions_hold(change))
 		return;
 	if (change->source == SOURCE_PODS) {
@@ -123,9 +129,8 @@ static void deletion_fresh(struct request *request)
 
 static bool delete_again(struct change *change)
 {
-	change->request->query.resourceVersion = (struct pl_span){0};
-	request_when_fresh(change->request, deletion_fresh);
-	return true;
+	change->sure = false;
+	return change_not_sure(change, deletion_fresh);
 }
 
 void request_delete(struct request *request)

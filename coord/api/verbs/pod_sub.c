@@ -150,6 +150,14 @@ static bool read_target(struct change *change, struct pl_span *node, struct pl_s
 	return false;
 }
 
+static void answer_no_pod(struct request *request)
+{
+	struct api_status status =
+		status_not_found(&request->arena, request_about(request));
+
+	answer_status(request, &status);
+}
+
 static void bind_fresh(struct request *request)
 {
 	struct change *change = request->change;
@@ -158,10 +166,8 @@ static void bind_fresh(struct request *request)
 	struct pl_span node;
 
 	if (!request_object(request, &current)) {
-		struct api_status status =
-			status_not_found(&request->arena, request_about(request));
-
-		answer_status(request, &status);
+		if (!change_not_sure(change, bind_fresh))
+			answer_no_pod(request);
 		return;
 	}
 	change_set_current(change, &current);
@@ -175,7 +181,8 @@ static void bind_fresh(struct request *request)
 		wanted.uid = uid;
 	}
 	if (change->wanted_revision != 0 && change->wanted_revision != current.revision) {
-		change_conflict(change);
+		if (!change_not_sure(change, bind_fresh))
+			change_conflict(change);
 		return;
 	}
 	wanted.verb = POD_CHANGE_BIND;
@@ -189,9 +196,8 @@ static void bind_fresh(struct request *request)
 
 static bool bind_again(struct change *change)
 {
-	change->request->query.resourceVersion = (struct pl_span){0};
-	request_when_fresh(change->request, bind_fresh);
-	return true;
+	change->sure = false;
+	return change_not_sure(change, bind_fresh);
 }
 
 void request_bind(struct request *request)
@@ -217,13 +223,27 @@ void request_bind(struct request *request)
 
 /* -- evictions ------------------------------------------------------------------------------ */
 
+static void evict_fresh(struct request *request)
+{
+	struct change *change = request->change;
+	struct object current;
+
+	if (!request_object(request, &current)) {
+		if (!change_not_sure(change, evict_fresh))
+			answer_no_pod(request);
+		return;
+	}
+	change_set_current(change, &current);
+	change->evicts = true;
+	commit_pod_delete(change);
+}
+
 void request_evict(struct request *request)
 {
 	const struct schema_type *type =
 		schema_type_named("io.k8s.api.policy.v1.Eviction");
 	struct change *change = change_new(request, CHANGE_DELETE);
 	struct cJSON *options;
-	struct object current;
 
 	if (change == NULL || !body_read(request, type, &change->patch))
 		return;
@@ -233,14 +253,5 @@ void request_evict(struct request *request)
 		if (options != NULL && !delete_options_read(change, options))
 			return;
 	}
-	if (!request_object(request, &current)) {
-		struct api_status status =
-			status_not_found(&request->arena, request_about(request));
-
-		answer_status(request, &status);
-		return;
-	}
-	change_set_current(change, &current);
-	change->evicts = true;
-	commit_pod_delete(change);
+	evict_fresh(request);
 }

@@ -98,6 +98,8 @@ static bool apply_patch(struct change *change)
 	return code == PL_OK || answer_patch_error(request, code, &err);
 }
 
+static void again_fresh(struct request *request);
+
 /* From the current object to the commit. Everything is answered where it fails. */
 static void make_change(struct change *change)
 {
@@ -139,7 +141,8 @@ static void make_change(struct change *change)
 		return;
 	if (change->wanted_revision != 0 &&
 	    change->wanted_revision != change->current.revision) {
-		change_conflict(change);
+		if (!change_not_sure(change, again_fresh))
+			change_conflict(change);
 		return;
 	}
 	if (!admit(change) || !change_check(change, json_tree_root(&old)) ||
@@ -174,9 +177,8 @@ static void again_fresh(struct request *request)
 
 static bool update_again(struct change *change)
 {
-	change->request->query.resourceVersion = (struct pl_span){0};
-	request_when_fresh(change->request, again_fresh);
-	return true;
+	change->sure = false;
+	return change_not_sure(change, again_fresh);
 }
 
 static bool is_known_subresource(const struct request *request)
@@ -216,7 +218,8 @@ static void update_fresh(struct request *request)
 	struct object current;
 
 	if (!request_object(request, &current)) {
-		update_absent(request);
+		if (!change_not_sure(change, update_fresh))
+			update_absent(request);
 		return;
 	}
 	change_set_current(change, &current);
