@@ -180,7 +180,8 @@ static void on_report(void *ctx, const struct pod_request *request,
 		why == NULL ? "" : pl_arena_printf(&change->request->arena, "%s", why);
 }
 
-/* 429, on which clients wait and try again. */
+/* 429, on which kubectl waits and tries again. Without Retry-After: clients' HTTP code
+ * would wait and repeat the request by itself, and say nothing. */
 static void answer_withheld(struct change *change)
 {
 	struct request *request = change->request;
@@ -188,7 +189,7 @@ static void answer_withheld(struct change *change)
 	struct api_status status = status_too_many_requests(
 		PL_SPAN_LIT("Cannot evict pod as it would violate the pod's disruption "
 	                    "budget."),
-		10);
+		0);
 
 	if (cause != NULL) {
 		cause->type = "DisruptionBudget";
