@@ -152,13 +152,17 @@ def unknown_fields_and_bad_values_are_refused(k):
     has(k.fails("create -f -", given=bad), "metadata.name", "Invalid value: \"P_1\"",
         "a lowercase RFC 1123 subdomain must consist of")
     bad = pod("p")
-    bad["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "-1"
-    has(k.fails("create -f -", given=bad), 'The Pod "p" is invalid',
-        "must be greater than or equal to 0")
-    bad = pod("p")
     bad["spec"]["containers"] = []
     has(k.fails("create -f - --validate=false", given=bad), 'The Pod "p" is invalid',
         "spec.containers: Required value")
+
+
+@kubectl_case(comes_with="Kubernetes' words for faults that the scheduler's model finds")
+def bad_quantities_are_refused_in_the_words_of_kubernetes(k):
+    bad = pod("p", cpu="-1")
+    has(k.fails("create -f -", given=bad), 'The Pod "p" is invalid',
+        'spec.containers[0].resources.requests[cpu]: Invalid value: "-1": '
+        "must be greater than or equal to 0")
 
 
 @kubectl_case(since=27)

@@ -98,10 +98,8 @@ def a_taint_moves_pods_away(k):
     k.create("pods", k.pod("p"), k.pod("stays", tolerations=[
         {"key": "off", "operator": "Exists", "effect": "NoExecute"}]))
     k.await_bound("p", "stays")
-    watch = k.start("get pods -w -o wide --field-selector metadata.name=p")
-    watch.until(name)
     k(f"taint nodes {name} off=1:NoExecute")
-    watch.until("Pending")
+    k.until(lambda: "nodeName" not in k.object("pods", "p")["spec"], "p leaves the node")
     k.says(["get", "pods", f"--field-selector=spec.nodeName={name}", "-o", "name"], "pod/stays")
     k.node("n2")
     k.await_bound("p")
