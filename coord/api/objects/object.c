@@ -15,6 +15,7 @@ static struct object_piece piece_of(struct pl_span value, struct pl_span part)
 /* The members of an object that matter; the first of each name. */
 struct part_texts {
 	struct pl_span budget, metadata, spec, status;
+	bool others;
 };
 
 static void keep_first(struct pl_span *to, struct pl_span value)
@@ -37,6 +38,42 @@ static void read_texts(struct pl_span value, struct part_texts *out)
 			keep_first(&out->status, member);
 		else if (object_name_is(name, "budget"))
 			keep_first(&out->budget, member);
+		else if (!object_name_is(name, "kind") &&
+		         !object_name_is(name, "apiVersion"))
+			out->others = true;
+	}
+}
+
+static bool is_object(struct pl_span json)
+{
+	return json.len > 0 && json.at[0] == '{';
+}
+
+static void read_metadata(struct pl_span whole, struct pl_span metadata,
+                          struct object_parts *out)
+{
+	struct pl_span rest = metadata, name, member;
+
+	while (object_pair(&rest, &name, &member)) {
+		struct object_piece piece = piece_of(whole, member);
+
+		/* Of a name that comes twice, one would have to go. */
+		if (object_name_is(name, "name")) {
+			out->versioned = out->versioned || out->name.len > 0;
+			out->name = piece;
+		} else if (object_name_is(name, "namespace")) {
+			out->versioned = out->versioned || out->namespace.len > 0;
+			out->namespace = piece;
+		} else if (object_name_is(name, "uid")) {
+			out->versioned = out->versioned || out->uid.len > 0;
+			out->uid = piece;
+		}
+		if (object_name_is(name, "resourceVersion") ||
+		    object_name_is(name, "selfLink"))
+			out->versioned = true;
+		if (object_name_is(name, "labels") && is_object(member) &&
+		    out->labels.len == 0)
+			out->labels = piece;
 	}
 }
 
@@ -48,7 +85,7 @@ void object_parts_find(struct pl_span value, struct object_parts *out)
 	uint32_t partition;
 
 	*out = (struct object_parts){0};
-	/* Only whitespace can stand in front of an object. */
+	/* Only white space can stand in front of an object. */
 	while (value.len > 0 && value.at[0] != '{') {
 		if (value.at[0] == '"' || value.at[0] == '[')
 			return;
@@ -62,17 +99,16 @@ void object_parts_find(struct pl_span value, struct object_parts *out)
 	read_texts(value, &texts);
 	within = texts;
 	/* A budget's object stands inside its record. */
-	if (texts.budget.len > 0 && texts.budget.at[0] == '{')
+	if (is_object(texts.budget))
 		read_texts(texts.budget, &within);
 	out->metadata = piece_of(whole, within.metadata);
 	out->spec = piece_of(whole, within.spec);
 	out->status = piece_of(whole, texts.status);
-	if (within.metadata.len > 0 && within.metadata.at[0] == '{') {
-		struct pl_span labels = object_member(within.metadata, "labels");
-
-		if (labels.len > 0 && labels.at[0] == '{')
-			out->labels = piece_of(whole, labels);
-	}
+	out->others = texts.others || texts.budget.at != NULL;
+	if (is_object(within.metadata))
+		read_metadata(whole, within.metadata, out);
+	out->names_node =
+		is_object(within.spec) && object_member(within.spec, "nodeName").len > 0;
 }
 
 void object_parts_read(struct pl_span value, struct object_parts *out)
@@ -201,20 +237,41 @@ static void write_budget(struct object_writer *writer, const struct object *obje
 static void write_plain(struct object_writer *writer, const struct object *object)
 {
 	static const char *const own[] = {"kind", "apiVersion", "metadata", NULL};
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	const struct object_parts *parts = object_parts_of(entry);
 
 	object_put_metadata(writer, object, NULL, NULL, (struct pl_span){0});
-	object_members_but(writer, object->part[OBJECT_MAIN]->value, own);
+	if (parts->others) {
+		object_members_but(writer, entry->value, own);
+		return;
+	}
+	if (parts->spec.len > 0)
+		object_member_raw(writer, "spec", object_piece_text(entry, parts->spec));
+	if (parts->status.len > 0)
+		object_member_raw(writer, "status",
+		                  object_piece_text(entry, parts->status));
+}
+
+static void put_type(struct object_writer *writer, const struct schema_resource *resource)
+{
+	object_put_str(writer, "\"kind\":\"");
+	object_put_str(writer, resource->kind);
+	object_put_str(writer, "\",\"apiVersion\":\"");
+	if (resource->group[0] != 0) {
+		object_put_str(writer, resource->group);
+		object_put_str(writer, "/");
+	}
+	object_put_str(writer, resource->version);
+	object_put_str(writer, "\"");
+	writer->some = true;
 }
 
 enum pl_code object_write(const struct object *object, struct pl_buf *out)
 {
 	struct object_writer writer = {.buf = out};
-	char version[128];
 
 	object_open(&writer);
-	object_member_string(&writer, "kind", pl_span_str(object->resource->kind));
-	object_member_string(&writer, "apiVersion",
-	                     pl_span_str(schema_api_version(object->resource, version)));
+	put_type(&writer, object->resource);
 	if (strcmp(object->resource->plural, "pods") == 0)
 		object_write_pod(&writer, object);
 	else if (strcmp(object->resource->plural, "poddisruptionbudgets") == 0)

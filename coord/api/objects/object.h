@@ -32,7 +32,12 @@ struct object_piece {
 struct object_parts {
 	bool valid;   /* the value is a JSON object */
 	bool pointer; /* of a pod: it stands in another partition */
+	bool others;  /* there are members beside kind, apiVersion and those below */
+	/* metadata has members that are shown in another way than they are stored */
+	bool versioned;
+	bool names_node; /* spec has a nodeName */
 	struct object_piece metadata, labels, spec, status;
+	struct object_piece name, namespace, uid; /* of metadata, strings in quotes */
 };
 
 enum object_part {

@@ -6,6 +6,7 @@
 #include "shardsched/expand/stable_uid.h"
 #include "shardsched/model/object.h"
 #include "store/base/json_out.h"
+#include "store/base/num.h"
 
 void object_put(struct object_writer *writer, struct pl_span text)
 {
@@ -104,20 +105,60 @@ static void put_stable_uid(struct object_writer *writer, const struct object *ob
 	object_member_string(writer, "uid", pl_span_str(uid));
 }
 
-void object_put_metadata(struct object_writer *writer, const struct object *object,
-                         void (*extra)(struct object_writer *writer, const void *ctx),
-                         const void *ctx, struct pl_span uid)
+static void put_version(struct object_writer *writer, const struct object *object)
+{
+	char text[PL_NUM_TEXT_SIZE];
+	size_t len = pl_num_print_i64(text, object->revision);
+
+	object_name(writer, "resourceVersion");
+	object_put_str(writer, "\"");
+	object_put(writer, pl_span(text, len));
+	object_put_str(writer, "\"");
+}
+
+static bool is_quoted(struct pl_span json, struct pl_span text)
+{
+	return json.len == text.len + 2 && memcmp(json.at + 1, text.at, text.len) == 0;
+}
+
+/* Whether metadata is shown as it is stored, but for the version. Names need no
+ * escapes. */
+static bool is_as_stored(const struct object *object, const struct object_parts *parts)
+{
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+
+	return parts->metadata.len > 2 && !parts->versioned && parts->uid.len > 2 &&
+	       is_quoted(object_piece_text(entry, parts->name), object->name) &&
+	       (object->namespace.len == 0
+	                ? parts->namespace.len == 0
+	                : is_quoted(object_piece_text(entry, parts->namespace),
+	                            object->namespace));
+}
+
+void object_put_inner(struct object_writer *writer, struct pl_span json)
+{
+	struct pl_span inner;
+
+	if (json.len < 2 || json.at[0] != '{')
+		return;
+	inner = pl_span(json.at + 1, json.len - 2);
+	while (inner.len > 0 && inner.at[0] <= ' ')
+		inner = pl_span(inner.at + 1, inner.len - 1);
+	if (inner.len == 0)
+		return;
+	object_put_str(writer, writer->some ? "," : "");
+	object_put(writer, inner);
+	writer->some = true;
+}
+
+/* What is shown in another way than it is stored is written first, then the rest. */
+static void put_own_metadata(struct object_writer *writer, const struct object *object,
+                             struct pl_span stored, struct pl_span uid)
 {
 	static const char *const own[] = {"name", "namespace", "resourceVersion",
 	                                  "uid",  "selfLink",  NULL};
-	const struct cache_entry *entry = object->part[OBJECT_MAIN];
-	struct pl_span stored =
-		object_piece_text(entry, object_parts_of(entry)->metadata);
 	struct pl_span stored_uid = {0};
-	char version[24];
 
-	object_name(writer, "metadata");
-	object_open(writer);
 	object_member_string(writer, "name", object->name);
 	if (object->namespace.len > 0)
 		object_member_string(writer, "namespace", object->namespace);
@@ -129,10 +170,25 @@ void object_put_metadata(struct object_writer *writer, const struct object *obje
 		object_member_raw(writer, "uid", uid);
 	else
 		put_stable_uid(writer, object);
-	(void)snprintf(version, sizeof version, "%" PRId64, object->revision);
-	object_member_string(writer, "resourceVersion", pl_span_str(version));
+	object_members_but(writer, stored, own);
+}
+
+void object_put_metadata(struct object_writer *writer, const struct object *object,
+                         void (*extra)(struct object_writer *writer, const void *ctx),
+                         const void *ctx, struct pl_span uid)
+{
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	const struct object_parts *parts = object_parts_of(entry);
+	struct pl_span stored = object_piece_text(entry, parts->metadata);
+
+	object_name(writer, "metadata");
+	object_open(writer);
+	if (is_as_stored(object, parts))
+		object_put_inner(writer, stored);
+	else
+		put_own_metadata(writer, object, stored, uid);
+	put_version(writer, object);
 	if (extra != NULL)
 		extra(writer, ctx);
-	object_members_but(writer, stored, own);
 	object_close(writer);
 }

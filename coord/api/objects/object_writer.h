@@ -24,6 +24,8 @@ void object_member_raw(struct object_writer *writer, const char *name,
                        struct pl_span json);
 void object_member_string(struct object_writer *writer, const char *name,
                           struct pl_span text);
+/* All members of a JSON object, as they are written there. */
+void object_put_inner(struct object_writer *writer, struct pl_span json);
 /* All members of a JSON object but those named (ends with NULL). */
 void object_members_but(struct object_writer *writer, struct pl_span json,
                         const char *const *but);

@@ -114,8 +114,10 @@ static void put_deletion(struct object_writer *writer, const void *ctx)
 static void put_spec(struct object_writer *writer, const struct object *object,
                      const struct state_text *state)
 {
-	static const char *const but_node[] = {"nodeName", NULL}, *const all[] = {NULL};
+	static const char *const but_node[] = {"nodeName", NULL};
 	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	const struct object_parts *parts = object_parts_of(entry);
+	struct pl_span stored = object_piece_text(entry, parts->spec);
 	char name[MEMBER_NAME_SIZE];
 	size_t len = has_place(state) ? node_name(state, name) : 0;
 
@@ -123,8 +125,10 @@ static void put_spec(struct object_writer *writer, const struct object *object,
 	object_open(writer);
 	if (len > 0)
 		object_member_string(writer, "nodeName", pl_span(name, len));
-	object_members_but(writer, object_piece_text(entry, object_parts_of(entry)->spec),
-	                   len > 0 ? but_node : all);
+	if (len > 0 && parts->names_node)
+		object_members_but(writer, stored, but_node);
+	else
+		object_put_inner(writer, stored);
 	object_close(writer);
 }
 
@@ -241,7 +245,8 @@ void object_write_pod(struct object_writer *writer, const struct object *object)
 	object_put_metadata(writer, object, put_deletion, &state, state.uid);
 	put_spec(writer, object, &state);
 	put_status(writer, object, &state);
-	object_members_but(writer, object->part[OBJECT_MAIN]->value, own);
+	if (object_parts_of(object->part[OBJECT_MAIN])->others)
+		object_members_but(writer, object->part[OBJECT_MAIN]->value, own);
 }
 
 struct pl_span object_pod_field(const struct object *object, struct pl_span path,
