@@ -57,7 +57,7 @@ static void read_metadata(struct pl_span whole, struct pl_span metadata,
 	while (object_pair(&rest, &name, &member)) {
 		struct object_piece piece = piece_of(whole, member);
 
-		/* Of a name that comes twice, one would have to go. */
+		/* A member that comes twice is not copied as it is. */
 		if (object_name_is(name, "name")) {
 			out->versioned = out->versioned || out->name.len > 0;
 			out->name = piece;

@@ -151,7 +151,7 @@ void object_put_inner(struct object_writer *writer, struct pl_span json)
 	writer->some = true;
 }
 
-/* What is shown in another way than it is stored is written first, then the rest. */
+/* Members that are shown in another way than they are stored come first, then the rest. */
 static void put_own_metadata(struct object_writer *writer, const struct object *object,
                              struct pl_span stored, struct pl_span uid)
 {

@@ -1,29 +1,11 @@
-#include "coord/api/watch/watch_hub.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "coord/api/watch/watch_event.h"
+#include "coord/api/watch/watch_hub_int.h"
 #include "store/base/alloc.h"
 
 enum { TICK_MS = 1000, KEY_MAX = 200 * 1024, SCRATCH_BYTES = 64 << 10 };
-
-/* All watchers of the same objects in the same shape. */
-struct watch_channel {
-	struct pl_list link; /* of its source's channels */
-	struct pl_map_node node;
-	enum source_kind kind;
-	const struct schema_resource *resource;
-	struct object_shape shape;
-	struct object_filter filter;
-	struct pl_arena arena; /* of the filter and the key */
-	struct pl_span namespace, name;
-	size_t prefix_len;
-	char prefix[SOURCE_ORDER_MAX]; /* of the objects' orders */
-	struct pl_list live, initial;  /* of struct watcher */
-	uint32_t users;                /* watchers, ended ones included */
-	uint64_t bookmark_ms;          /* of the next one */
-};
 
 /* -- sending ------------------------------------------------------------------------- */
 
@@ -51,8 +33,7 @@ static void watcher_expire(struct watcher *watcher)
 	watcher_end(watcher);
 }
 
-static void watcher_send(struct watcher *watcher, struct http_blob *blob,
-                         int64_t revision)
+void watcher_send(struct watcher *watcher, struct http_blob *blob, int64_t revision)
 {
 	watcher->hub->deliveries++;
 	watcher->revision = revision;
@@ -150,6 +131,21 @@ static void deliver(struct watcher *watcher, struct encoded *encoded,
 	http_blob_unref(blob);
 }
 
+/* The same bytes for all watchers of a channel, sent later. */
+static void deliver_later(struct watch_hub *hub, struct watch_channel *channel,
+                          struct encoded *encoded, enum watch_event_type type)
+{
+	struct http_blob *blob = encode(hub, encoded, type, channel->shape, false);
+
+	if (blob == NULL) {
+		watch_batch_flush(hub, channel);
+		watch_channel_expire(channel);
+		return;
+	}
+	watch_batch_add(hub, channel, blob, encoded->change->revision);
+	http_blob_unref(blob);
+}
+
 void watch_hub_changed(struct watch_hub *hub, enum source_kind kind,
                        const struct source_change *change)
 {
@@ -167,13 +163,17 @@ void watch_hub_changed(struct watch_hub *hub, enum source_kind kind,
 		    pl_list_empty(&channel->live) || !in_place(channel, object) ||
 		    !event_type(channel, change, &type))
 			continue;
+		if (watch_batch_waits(hub, channel)) {
+			deliver_later(hub, channel, &encoded, type);
+			continue;
+		}
 		PL_LIST_EACH (at, &channel->live)
 			deliver(PL_LIST_ITEM(at, struct watcher, link), &encoded, type);
 	}
 	encoded_done(&encoded);
 }
 
-static void channel_expire(struct watch_channel *channel)
+void watch_channel_expire(struct watch_channel *channel)
 {
 	while (!pl_list_empty(&channel->live))
 		watcher_expire(PL_LIST_ITEM(channel->live.next, struct watcher, link));
@@ -185,8 +185,13 @@ void watch_hub_lost(struct watch_hub *hub, enum source_kind kind,
                     const struct pl_err *err)
 {
 	(void)err;
-	PL_LIST_EACH (link, &hub->channels[kind])
-		channel_expire(PL_LIST_ITEM(link, struct watch_channel, link));
+	PL_LIST_EACH (link, &hub->channels[kind]) {
+		struct watch_channel *channel =
+			PL_LIST_ITEM(link, struct watch_channel, link);
+
+		watch_batch_flush(hub, channel);
+		watch_channel_expire(channel);
+	}
 }
 
 /* -- bookmarks and time --------------------------------------------------------------- */
@@ -219,8 +224,10 @@ static void end_late(struct pl_list *watchers, uint64_t now_ms)
 	}
 }
 
-static void channel_tick(struct watch_channel *channel, uint64_t now_ms)
+static void channel_tick(struct watch_hub *hub, struct watch_channel *channel,
+                         uint64_t now_ms)
 {
+	watch_batch_flush(hub, channel); /* before what says that all has been sent */
 	end_late(&channel->live, now_ms);
 	end_late(&channel->initial, now_ms);
 	if (now_ms < channel->bookmark_ms)
@@ -241,7 +248,7 @@ static void on_tick(void *ctx)
 
 	for (unsigned i = 0; i < SOURCE_KINDS; i++)
 		PL_LIST_EACH (link, &hub->channels[i])
-			channel_tick(PL_LIST_ITEM(link, struct watch_channel, link),
+			channel_tick(hub, PL_LIST_ITEM(link, struct watch_channel, link),
 			             now_ms);
 	pl_timer_set(&hub->tick, now_ms + TICK_MS);
 }
@@ -278,6 +285,7 @@ static enum pl_code watcher_catch_up(struct watcher *watcher)
 		                     watcher->revision, replay_one, watcher);
 	if (code != PL_OK || watcher->state == WATCHER_ENDED)
 		return code;
+	watch_batch_flush(hub, channel); /* the watcher has those events */
 	watcher->state = WATCHER_LIVE;
 	pl_list_del(&watcher->link);
 	pl_list_add_tail(&channel->live, &watcher->link);
@@ -360,6 +368,8 @@ static void channel_free(struct watch_hub *hub, struct watch_channel *channel)
 	if (pl_map_has(&channel->node))
 		pl_map_del(&hub->by_key, &channel->node);
 	pl_list_del(&channel->link);
+	pl_list_del(&channel->batch.link);
+	pl_buf_done(&channel->batch.bytes);
 	pl_arena_done(&channel->arena);
 	free(channel);
 }
@@ -403,6 +413,7 @@ static enum pl_code channel_new(struct watch_hub *hub, const struct watch_opts *
 	if (channel == NULL)
 		return pl_err_set(err, PL_NOMEM, "a watch");
 	pl_list_init(&channel->link);
+	pl_list_init(&channel->batch.link);
 	pl_list_init(&channel->live);
 	pl_list_init(&channel->initial);
 	pl_arena_init(&channel->arena, 512, 4 << 20);
@@ -549,9 +560,15 @@ enum pl_code watch_hub_init(struct watch_hub *hub, struct pl_err *err)
 	for (unsigned i = 0; i < SOURCE_KINDS; i++)
 		pl_list_init(&hub->channels[i]);
 	pl_map_init(&hub->by_key);
+	pl_list_init(&hub->batched);
 	pl_arena_init(&hub->scratch, SCRATCH_BYTES, 64 << 20);
 	if (pl_timer_init(&hub->tick, hub->timers, on_tick, hub) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "the timer of watches");
+	if (pl_timer_init(&hub->batches, hub->timers, watch_batch_on_timer, hub) !=
+	    PL_OK) {
+		pl_timer_done(&hub->tick);
+		return pl_err_set(err, PL_NOMEM, "the timer of batches");
+	}
 	pl_timer_set(&hub->tick, hub->now_ms(hub->ctx) + TICK_MS);
 	return PL_OK;
 }
@@ -560,6 +577,7 @@ void watch_hub_done(struct watch_hub *hub)
 {
 	PL_ASSERT(hub->watchers == 0);
 	pl_timer_done(&hub->tick);
+	pl_timer_done(&hub->batches);
 	pl_map_done(&hub->by_key);
 	pl_arena_done(&hub->scratch);
 }
@@ -571,6 +589,7 @@ void watch_hub_stop(struct watch_hub *hub)
 			struct watch_channel *channel =
 				PL_LIST_ITEM(link, struct watch_channel, link);
 
+			watch_batch_flush(hub, channel);
 			while (!pl_list_empty(&channel->live))
 				watcher_end(PL_LIST_ITEM(channel->live.next,
 				                         struct watcher, link));

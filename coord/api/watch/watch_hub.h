@@ -16,6 +16,8 @@
  *    its stream ends (with an ERROR event where it must list again).
  *  - A watcher that does not read costs no memory beyond the server's limit for it: it is
  *    cut, and others do not notice.
+ *  - A channel with many watchers sends events that follow each other closely together
+ *    (watch_batch.c).
  *  - A selector that an object enters or leaves makes the change ADDED or DELETED.
  */
 #ifndef COORD_API_WATCH_WATCH_HUB_H
@@ -43,7 +45,10 @@ struct watch_hub {
 	void *ctx;
 	struct pl_list channels[SOURCE_KINDS]; /* of struct watch_channel */
 	struct pl_map by_key;
-	struct pl_timer tick; /* bookmarks, and streams whose time is over */
+	struct pl_timer tick;    /* bookmarks, and streams whose time is over */
+	struct pl_timer batches; /* events that are sent together */
+	uint64_t batches_ms;     /* when that is due */
+	struct pl_list batched;  /* channels that have such events */
 	struct pl_arena scratch;
 	uint64_t watchers, events, deliveries, cut; /* counts; watchers: open now */
 };
