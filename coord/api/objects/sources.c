@@ -246,8 +246,12 @@ bool source_get(struct sources *sources, const struct schema_resource *resource,
                 struct pl_span namespace, struct pl_span name, struct object *out)
 {
 	char prefix[SOURCE_ORDER_MAX];
-	size_t len = source_prefix(resource, namespace, name, prefix);
+	size_t len;
 
+	/* Clients ask for names that no key can have. */
+	if (namespace.len + name.len > SOURCE_NAMES_MAX)
+		return false;
+	len = source_prefix(resource, namespace, name, prefix);
 	return object_at(sources, resource, pl_span(prefix, len), 0, out) &&
 	       out->part[OBJECT_MAIN] != NULL;
 }

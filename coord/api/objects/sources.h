@@ -36,7 +36,12 @@ enum source_kind {
 	SOURCE_KINDS,
 };
 
-enum { SOURCE_ORDER_MAX = CACHE_ORDER_MAX };
+enum {
+	SOURCE_ORDER_MAX = CACHE_ORDER_MAX,
+	/* Of namespace and name together, beside the longest group and plural: more than a
+	 * key has room for. */
+	SOURCE_NAMES_MAX = SOURCE_ORDER_MAX - 104
+};
 
 /* One change of an object. before, after: part[OBJECT_MAIN] NULL: it was, or is, not
  * there. Borrowed for the call. */
@@ -97,7 +102,7 @@ bool sources_synced(const struct sources *sources);
 bool source_of_resource(const struct schema_resource *resource, enum source_kind *out);
 
 /* The order bytes of all objects of a resource, of a namespace, or of one object:
- * namespace and name may be empty. Returns the length: the prefix of the orders. */
+ * namespace and name may be empty, and have at most SOURCE_NAMES_MAX bytes. Returns the length: the prefix of the orders. */
 size_t source_prefix(const struct schema_resource *resource, struct pl_span namespace,
                      struct pl_span name, char out[SOURCE_ORDER_MAX]);
 

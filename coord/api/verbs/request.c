@@ -314,6 +314,13 @@ static bool find_verb(struct request *request, uint16_t *needed)
 	return false;
 }
 
+/* The objects of all namespaces are only listed and watched. */
+static bool is_in_reach(const struct request *request)
+{
+	return !request->path.resource->namespaced || request->path.namespace.len > 0 ||
+	       request->verb == REQUEST_LIST || request->verb == REQUEST_WATCH;
+}
+
 static bool negotiate(struct request *request)
 {
 	struct accept_offers offers = {
@@ -374,7 +381,7 @@ static void run(struct request *request)
 		answer_status(request, &status);
 		return;
 	}
-	if (!find_verb(request, &needed) ||
+	if (!find_verb(request, &needed) || !is_in_reach(request) ||
 	    (request->path.subresource.len == 0 &&
 	     (request->path.resource->verbs & needed) == 0)) {
 		status = status_no_such_method();

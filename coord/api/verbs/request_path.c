@@ -83,7 +83,8 @@ struct segments {
 
 static bool is_sound_segment(struct pl_span segment)
 {
-	if (segment.len == 0 || pl_span_eq(segment, PL_SPAN_LIT(".")) ||
+	if (segment.len == 0 || segment.len > REQUEST_SEGMENT_MAX ||
+	    pl_span_eq(segment, PL_SPAN_LIT(".")) ||
 	    pl_span_eq(segment, PL_SPAN_LIT("..")))
 		return false;
 	return memchr(segment.at, '/', segment.len) == NULL;

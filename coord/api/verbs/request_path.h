@@ -9,7 +9,7 @@
  *	subresource  .../<name>/<subresource>
  *
  * Spans borrow from the arena. A segment may not be empty, "." or "..", or hold a slash
- * or a NUL, however they are spelled.
+ * or a NUL, however they are spelled, or be longer than any name.
  */
 #ifndef COORD_API_VERBS_REQUEST_PATH_H
 #define COORD_API_VERBS_REQUEST_PATH_H
@@ -20,7 +20,8 @@
 enum {
 	REQUEST_PATH_MAX = 4096,
 	REQUEST_QUERY_MAX = 96 * 1024,
-	REQUEST_SEGMENTS_MAX = 10
+	REQUEST_SEGMENTS_MAX = 10,
+	REQUEST_SEGMENT_MAX = 330 /* a node's name behind its cluster's */
 };
 
 struct request_path {

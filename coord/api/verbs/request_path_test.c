@@ -1,3 +1,6 @@
+#include <stdio.h>
+#include <string.h>
+
 #include "coord/api/verbs/continue_token.h"
 #include "coord/api/verbs/request_path.h"
 #include "store/base/rng.h"
@@ -84,10 +87,17 @@ T_CASE(other_paths_name_nothing)
 		"/api/v1/a/b/c/d/e/f/g/h/i/j/k",
 	};
 	static char large[REQUEST_PATH_MAX + 32];
+	char longest[64 + REQUEST_SEGMENT_MAX];
 
 	pl_arena_init(&arena, 0, 0);
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
 		is_nothing(paths[i]);
+	(void)snprintf(longest, sizeof longest, "/api/v1/nodes/%0*d", REQUEST_SEGMENT_MAX,
+	               7);
+	is(longest, "nodes", "", strrchr(longest, '/') + 1, "");
+	(void)snprintf(longest, sizeof longest, "/api/v1/nodes/%0*d",
+	               REQUEST_SEGMENT_MAX + 1, 7);
+	is_nothing(longest);
 	memset(large, 'a', sizeof large - 1);
 	memcpy(large, "/api/v1/nodes/", 14);
 	is_nothing(large);

@@ -424,7 +424,8 @@ static enum pl_code channel_new(struct watch_hub *hub, const struct watch_opts *
 	PL_ASSERT(has_source);
 	channel->namespace = pl_arena_dup(&channel->arena, opts->namespace);
 	channel->name = pl_arena_dup(&channel->arena, opts->name);
-	if (opts->name.len == 0 || opts->namespace.len > 0 || !opts->resource->namespaced)
+	if (opts->namespace.len + opts->name.len <= SOURCE_NAMES_MAX &&
+	    (opts->name.len == 0 || opts->namespace.len > 0 || !opts->resource->namespaced))
 		channel->prefix_len = source_prefix(opts->resource, opts->namespace,
 		                                    opts->name, channel->prefix);
 	else
