@@ -48,35 +48,38 @@ static bool is_terminating(const struct object *object)
 	                  PL_SPAN_LIT("Terminating"));
 }
 
-/* The next namespace that terminates, behind the one at hand and round. */
+static void take_namespace(struct namespace_emptier *emptier, const struct object *object)
+{
+	memcpy(emptier->name, object->name.at, object->name.len);
+	emptier->name[object->name.len] = 0;
+	emptier->revision = object->part[OBJECT_MAIN]->mod_revision;
+}
+
+/* The next namespace that terminates, behind the one at hand and round, so that one that
+ * does not get empty keeps no other waiting. */
 static bool find_namespace(struct namespace_emptier *emptier)
 {
-	char prefix[SOURCE_ORDER_MAX];
+	char prefix[SOURCE_ORDER_MAX], last[sizeof emptier->name];
 	size_t len = source_prefix(namespaces(), (struct pl_span){0}, (struct pl_span){0},
 	                           prefix);
 	struct source_walk walk;
 	struct object object;
-	bool found = false, behind = false;
+	bool found = false;
 
+	memcpy(last, emptier->name, sizeof last);
 	if (source_walk_begin(emptier->api->sources, namespaces(), pl_span(prefix, len),
 	                      (struct pl_span){0}, 0, &walk) != PL_OK)
 		return false;
-	while (!behind && source_walk_next(&walk, &object)) {
+	while (source_walk_next(&walk, &object)) {
 		if (!is_terminating(&object) || object.name.len >= sizeof emptier->name)
 			continue;
-		behind = pl_span_cmp(object.name, pl_span_str(emptier->name)) > 0;
-		if (!found || behind) {
-			char name[64];
-
-			memcpy(name, object.name.at, object.name.len);
-			name[object.name.len] = 0;
-			if (behind || !found) {
-				emptier->revision =
-					object.part[OBJECT_MAIN]->mod_revision;
-				memcpy(emptier->name, name, sizeof name);
-			}
-			found = true;
+		if (pl_span_cmp(object.name, pl_span_str(last)) > 0) {
+			take_namespace(emptier, &object);
+			return true;
 		}
+		if (!found)
+			take_namespace(emptier, &object);
+		found = true;
 	}
 	return found;
 }
