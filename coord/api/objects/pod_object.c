@@ -12,10 +12,14 @@
  * What a member's kubelet reports (status of the stored Pod) is shown as it is; Placet
  * adds what only Placet knows.
  */
+#include <stdio.h>
+
 #include "coord/api/objects/object_writer.h"
 #include "shardsched/model/object.h"
 #include "shardsched/records/pod_state.h"
 #include "store/base/timestamp.h"
+
+enum { GRACE_DIGITS_MAX = 9 };
 
 /* The members of a state, as JSON texts; empty: absent. */
 struct state_text {
@@ -100,15 +104,48 @@ static size_t node_name(const struct state_text *state, char out[MEMBER_NAME_SIZ
 	return member_name_join(cluster, node, out);
 }
 
+/* What deletions look at. */
+struct pod_text {
+	const struct object *object;
+	const struct state_text *state;
+};
+
+/* The grace period that the spec says, as JSON. */
+static struct pl_span grace_of(const struct object *object)
+{
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	struct pl_span spec = object_piece_text(entry, object_parts_of(entry)->spec);
+	struct pl_span grace = {0};
+
+	if (spec.len > 0 && spec.at[0] == '{')
+		grace = object_member(spec, "terminationGracePeriodSeconds");
+	if (grace.len == 0 || grace.len > GRACE_DIGITS_MAX || grace.at[0] < '0' ||
+	    grace.at[0] > '9')
+		return PL_SPAN_LIT("30");
+	return grace;
+}
+
+/* Kubernetes' deletionTimestamp is when the grace period is over. */
 static void put_deletion(struct object_writer *writer, const void *ctx)
 {
-	const struct state_text *state = ctx;
+	const struct pod_text *pod = ctx;
+	struct pl_span since = plain(pod->state->since), grace = grace_of(pod->object);
+	char time[PL_TIMESTAMP_SIZE], text[PL_TIMESTAMP_SIZE + 2];
+	int64_t at_ms, grace_s = 0;
 
-	if (!is_deleted(state) || state->since.len < 3)
+	if (!is_deleted(pod->state) || since.len == 0)
 		return;
+	for (size_t i = 0; i < grace.len && grace.at[i] >= '0' && grace.at[i] <= '9'; i++)
+		grace_s = grace_s * 10 + (grace.at[i] - '0');
 	object_name(writer, "deletionTimestamp");
-	put_time(writer, state->since);
-	object_member_raw(writer, "deletionGracePeriodSeconds", PL_SPAN_LIT("30"));
+	if (pl_timestamp_parse(since, &at_ms, NULL) == PL_OK) {
+		(void)pl_timestamp_print(at_ms + grace_s * 1000, time);
+		(void)snprintf(text, sizeof text, "\"%s\"", time);
+		put_time(writer, pl_span_str(text));
+	} else {
+		put_time(writer, pod->state->since);
+	}
+	object_member_raw(writer, "deletionGracePeriodSeconds", grace);
 }
 
 static void put_spec(struct object_writer *writer, const struct object *object,
@@ -241,8 +278,9 @@ void object_write_pod(struct object_writer *writer, const struct object *object)
 	static const char *const own[] = {"kind", "apiVersion", "metadata",
 	                                  "spec", "status",     NULL};
 	struct state_text state = state_of(object);
+	struct pod_text pod = {object, &state};
 
-	object_put_metadata(writer, object, put_deletion, &state, state.uid);
+	object_put_metadata(writer, object, put_deletion, &pod, state.uid);
 	put_spec(writer, object, &state);
 	put_status(writer, object, &state);
 	if (object_parts_of(object->part[OBJECT_MAIN])->others)
