@@ -187,7 +187,8 @@ void object_put_metadata(struct object_writer *writer, const struct object *obje
 		object_put_inner(writer, stored);
 	else
 		put_own_metadata(writer, object, stored, uid);
-	put_version(writer, object);
+	if (object->revision > 0) /* 0: what a dry run would create */
+		put_version(writer, object);
 	if (extra != NULL)
 		extra(writer, ctx);
 	object_close(writer);
