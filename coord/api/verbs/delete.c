@@ -1,5 +1,6 @@
 /* DELETE of an object or a collection, eviction, binding. */
 #include "coord/api/verbs/finalizer.h"
+#include "shardsched/model/object.h"
 
 /* -- options ------------------------------------------------------------------------- */
 
@@ -79,11 +80,23 @@ static bool preconditions_hold(struct change *change)
 
 /* -- one object ------------------------------------------------------------------------- */
 
+/* The uid that the object was created with; empty: none is stored. */
+static struct pl_span stored_uid(const struct object *object)
+{
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	struct pl_span meta = object_piece_text(entry, object_parts_of(entry)->metadata);
+	struct pl_span uid = {0};
+
+	if (meta.len > 0 && meta.at[0] == '{')
+		uid = object_member(meta, "uid");
+	return uid.len > 2 ? pl_span(uid.at + 1, uid.len - 2) : (struct pl_span){0};
+}
+
 static void answer_deleted(struct change *change, int64_t revision)
 {
 	struct request *request = change->request;
 	struct api_status status =
-		status_deleted(request_about(request), (struct pl_span){0});
+		status_deleted(request_about(request), stored_uid(&change->current));
 
 	(void)revision;
 	answer_status(request, &status);
