@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """kubectl create, run, expose, replace, delete, wait."""
+import datetime
 import json
 
 from kubectl import KubectlFixture, kubectl_case, same_table
@@ -49,6 +50,7 @@ def create_dry_run(k):
             f"configmap/a created ({'dry run' if where == 'client' else 'server dry run'})")
     made = json.loads(k("create -f - --dry-run=server -o json", given=pod("p")))
     equal(made["spec"]["schedulerName"], "default-scheduler")
+    equal(made["metadata"].get("resourceVersion"), None)
     has(k.fails("get pod p"), "NotFound")
 
 
@@ -249,11 +251,15 @@ def delete_by_force(k):
 @kubectl_case()
 def delete_a_bound_pod_waits_for_its_member(k):
     k.node("n1")
-    k.create("pods", k.pod("p"))
+    k.create("pods", k.pod("p", terminationGracePeriodSeconds=90))
     k.await_bound("p")
     k.says("delete pod p --wait=false", k.deleted("pod/p"))
     got = k.object("pods", "p")
-    equal(got["metadata"]["deletionGracePeriodSeconds"], 30)
+    equal(got["metadata"]["deletionGracePeriodSeconds"], 90)
+    left = datetime.datetime.fromisoformat(
+        got["metadata"]["deletionTimestamp"].replace("Z", "+00:00")) - \
+        datetime.datetime.now(datetime.timezone.utc)
+    equal(left.total_seconds() > 20, True, f"{left} until the deletion")
     same_table(k("get pods"), "NAME | READY | STATUS | RESTARTS | AGE | CLUSTER | REASON",
                "p | 0/1 | Terminating | 0 | <age> | default |")
     waiting = k.start("wait --for=delete pod/p --timeout=30s")
@@ -266,7 +272,7 @@ def delete_a_bound_pod_waits_for_its_member(k):
 def delete_a_namespace_with_content(k):
     name = k.own("full")
     k(f"create ns {name}")
-    for one in (configmap("c"), pod("p"), {"apiVersion": "v1", "kind": "Service", "metadata": {
+    for one in (configmap("c"), k.pod("p"), {"apiVersion": "v1", "kind": "Service", "metadata": {
             "name": "s"}, "spec": {"clusterIP": "None", "ports": [{"port": 1}]}}):
         k(f"create -n {name} -f -", given=one)
     k.api.post(f"/apis/policy/v1/namespaces/{name}/poddisruptionbudgets", {
@@ -277,6 +283,26 @@ def delete_a_namespace_with_content(k):
     equal(k.api.get(f"/api/v1/namespaces/{name}/pods")["items"], [])
     equal(k.api.get(f"/apis/policy/v1/namespaces/{name}/poddisruptionbudgets")["items"], [])
     k.says(f"create ns {name}", f"namespace/{name} created")
+
+
+@kubectl_case()
+def a_namespace_that_waits_keeps_no_other_waiting(k):
+    held = configmap("c")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    names = [k.own(name) for name in ("a", "b", "c")]
+    for name in names:
+        k.api.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    for name in (names[0], names[2]):
+        k.api.post(f"/api/v1/namespaces/{name}/configmaps", held)
+        k.api.delete(f"/api/v1/namespaces/{name}")
+    for name in (names[0], names[2]):
+        k.until(lambda: "deletionTimestamp" in k.api.get(
+            f"/api/v1/namespaces/{name}/configmaps/c")["metadata"])
+    k(f"delete ns {names[1]}")
+    for name in (names[0], names[2]):
+        k.api.patch(f"/api/v1/namespaces/{name}/configmaps/c", {"metadata": {
+            "finalizers": None}})
+    k(f"wait --for=delete ns/{names[0]} ns/{names[2]} --timeout=20s")
 
 
 @kubectl_case()

@@ -74,6 +74,7 @@ const cases = {
       (error) => error.code === 409);
     const status = await core.deleteNamespacedConfigMap({namespace, name: 'a'});
     assert.equal(status.status, 'Success');
+    assert.deepEqual({...status.details}, {name: 'a', kind: 'configmaps', uid: made.metadata.uid});
     await assert.rejects(core.readNamespacedConfigMap({namespace, name: 'a'}),
       (error) => error.code === 404);
   },
