@@ -104,7 +104,7 @@ static size_t node_name(const struct state_text *state, char out[MEMBER_NAME_SIZ
 	return member_name_join(cluster, node, out);
 }
 
-/* What deletions look at. */
+/* The pod whose deletion is told. */
 struct pod_text {
 	const struct object *object;
 	const struct state_text *state;
