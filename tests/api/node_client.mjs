@@ -207,6 +207,31 @@ const cases = {
     await informer.stop();
   },
 
+  async an_informer_over_a_restart_of_the_server() {
+    const notes = new Notes();
+    const informer = k8s.makeInformer(config, `/api/v1/namespaces/${namespace}/configmaps`,
+      () => core.listNamespacedConfigMap({namespace}));
+    for (const type of ['add', 'update', 'delete']) {
+      informer.on(type, (object) => notes.add({type, name: object.metadata.name}));
+    }
+    // As the client's own examples do it.
+    informer.on('error', () => setTimeout(() => informer.start().catch(() => {}), 100));
+    await core.createNamespacedConfigMap({namespace, body: configMap('old', {})});
+    await core.createNamespacedConfigMap({namespace, body: configMap('stays', {})});
+    await informer.start();
+    await notes.until((note) => note.type === 'add' && note.name === 'old');
+    console.log('ready');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    await core.createNamespacedConfigMap({namespace, body: configMap('new', {})});
+    await core.deleteNamespacedConfigMap({namespace, name: 'old'});
+    await notes.until((note) => note.type === 'add' && note.name === 'new');
+    await notes.until((note) => note.type === 'delete' && note.name === 'old');
+    assert.deepEqual(informer.list().map((item) => item.metadata.name).sort(),
+      ['kube-root-ca.crt', 'new', 'stays']);
+    assert.equal(notes.notes.filter(
+      (note) => note.type === 'delete' && note.name === 'stays').length, 0);
+  },
+
   async a_binding() {
     await core.createNode({body: node('binding-1')});
     await core.createNamespacedPod({namespace, body: pod('p', {schedulerName: 'mine'})});

@@ -6,7 +6,7 @@ import subprocess
 
 from kubectl import clients_folder
 from rig import Rig, die_with_parent
-from tap import ROOT, SLOW, Skip, case, equal, fail, main
+from tap import ROOT, Skip, case, fail, main
 
 CASES = ROOT / "tests" / "api" / "node_client.mjs"
 NODE_MAJOR_LEAST = 20
@@ -36,14 +36,25 @@ class NodeClientFixture(Rig):
     def enter(self, _name):
         return self
 
-    def run_case(self, name):
-        done = subprocess.run(
+    def run_case(self, name, meanwhile=None):
+        """meanwhile: called when the case has printed "ready"; it goes on after that."""
+        process = subprocess.Popen(
             [self.program, str(self.dir / "cases.mjs"), f"http://127.0.0.1:{self.port}", name],
-            text=True, capture_output=True, check=False, preexec_fn=die_with_parent,
-            timeout=30 * SLOW, env={**os.environ, "NODE_NO_WARNINGS": "1"})
-        if done.returncode != 0:
-            fail(f"{name}:\n{done.stdout}{done.stderr}")
-        equal(done.stdout.splitlines()[-1:], ["done"])
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            preexec_fn=die_with_parent, env={**os.environ, "NODE_NO_WARNINGS": "1"})
+        lines = []
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                if lines[-1] == "ready" and meanwhile is not None:
+                    meanwhile()
+                    process.stdin.write("go on\n")
+                    process.stdin.flush()
+            if process.wait() != 0 or lines[-1:] != ["done"]:
+                fail(f"{name}:\n" + "\n".join(lines))
+        finally:
+            process.kill()
+            process.wait()
 
 
 def add(name, **more):
@@ -52,6 +63,16 @@ def add(name, **more):
 
     run.__name__ = name
     case(seconds=30, **more)(run)
+
+
+def restart_placetd(rig):
+    rig.end_placetd("placetd", rig.processes["placetd"])
+    rig.start_placetd("placetd", port=rig.port)
+
+
+@case(seconds=60)
+def an_informer_over_a_restart_of_the_server(rig):
+    rig.run_case("an_informer_over_a_restart_of_the_server", lambda: restart_placetd(rig))
 
 
 add("crud_of_configmaps")

@@ -45,10 +45,11 @@ def free_ports(count):
             one.close()
 
 
-def await_line(path, process, found, seconds=START_SECONDS):
+def await_line(path, process, found, seconds=START_SECONDS, behind=0):
     """Reads the growing file until found(line) gives something; None: the process ended."""
     end = time.monotonic() + seconds
     with open(path, errors="replace") as file:
+        file.seek(behind)
         rest = ""
         while time.monotonic() < end:
             ended = process.poll() is not None
@@ -192,8 +193,8 @@ class Rig:
             self.log("etcd").unlink()
         fail("etcd does not start")
 
-    def start_placetd(self, name="placetd", *options):
-        """The port of its API, once it serves."""
+    def start_placetd(self, name="placetd", port=0):
+        """The port of its API, once it serves. port 0: any free one."""
         def ready(line):
             try:
                 event = json.loads(line)
@@ -201,11 +202,12 @@ class Rig:
                 return None
             return event.get("port") if event.get("event") == "api.ready" else None
 
+        behind = self.log(name).stat().st_size if self.log(name).exists() else 0
         process = self.run(name, [
             self.placetd, "--etcd", self.endpoint, "--name", name, "--shards", "2",
-            "--partitions", str(PARTITIONS), "--api-listen", "127.0.0.1:0",
-            "--log-format", "json", *options])
-        port = await_line(self.log(name), process, ready)
+            "--partitions", str(PARTITIONS), "--api-listen",
+            f"127.0.0.1:{port}", "--log-format", "json"])
+        port = await_line(self.log(name), process, ready, behind=behind)
         if port is None:
             fail(f"{name} ended:\n{self.log(name).read_text()}")
         return port
