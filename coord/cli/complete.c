@@ -144,10 +144,10 @@ static const struct option *pending_option(const struct complete_line *line,
 		return NULL;
 	options_list(command->spec, all);
 	for (const struct option *at = all; at->name != NULL; at++) {
-		bool is_short = isalpha(at->val) && last[1] == (char)at->val &&
-		                last[2] == 0;
-		bool is_long = strncmp(last, "--", 2) == 0 &&
-		               strcmp(last + 2, at->name) == 0;
+		bool is_short =
+			isalpha(at->val) && last[1] == (char)at->val && last[2] == 0;
+		bool is_long =
+			strncmp(last, "--", 2) == 0 && strcmp(last + 2, at->name) == 0;
 
 		if ((is_short || is_long) && at->has_arg == required_argument)
 			return at;
@@ -164,9 +164,8 @@ static enum directive print_value(const struct complete_line *line,
 		print_list(line, (common & OPTIONS_FORMAT) != 0 ? "text json"
 		                 : (common & OPTIONS_NAMES) != 0
 		                         ? "table wide json yaml name"
-		                 : (common & OPTIONS_OUTPUT) != 0
-		                         ? "table wide json yaml"
-		                         : "text json dot");
+		                 : (common & OPTIONS_OUTPUT) != 0 ? "table wide json yaml"
+		                                                  : "text json dot");
 		return DIRECTIVE_NOTHING;
 	}
 	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)

@@ -19,9 +19,9 @@ enum { SECONDS = 2, ARGS_MAX = 64, NAME_MAX_SIZE = 1024, NAMES_MAX = 10000 };
 
 /* Options that say whom to ask. */
 static const char *const where_options[] = {
-	"--endpoints",  "--cacert",     "--cert",    "--key",    "--server-name",
-	"--user",       "--prefix",     "--server",  "--context", "--password-file",
-	"--kubeconfig", "--token-file",
+	"--endpoints",   "--cacert",        "--cert",       "--key",
+	"--server-name", "--user",          "--prefix",     "--server",
+	"--context",     "--password-file", "--kubeconfig", "--token-file",
 };
 
 /* -- the line ----------------------------------------------------------------------------- */
@@ -40,8 +40,8 @@ const char *complete_value(const struct complete_line *line, const char *name,
 			return word + 2 + len + 1;
 		if (is_short && word[2] != 0)
 			return word + 2 + (word[2] == '=');
-		if ((is_short || (strncmp(word, "--", 2) == 0 &&
-		                  strcmp(word + 2, name) == 0)) &&
+		if ((is_short ||
+		     (strncmp(word, "--", 2) == 0 && strcmp(word + 2, name) == 0)) &&
 		    i + 1 < line->count)
 			return line->words[i + 1];
 	}
@@ -155,8 +155,8 @@ static void print_contexts(const struct complete_line *line)
 	kubeconfig_init(&config);
 	if (kubeconfig_load(&config, complete_value(line, "kubeconfig", 0), NULL) ==
 	    PL_OK) {
-		for (size_t i = 0; (name = kubeconfig_name(&config, KUBECONFIG_CONTEXTS,
-		                                           i)) != NULL;
+		for (size_t i = 0;
+		     (name = kubeconfig_name(&config, KUBECONFIG_CONTEXTS, i)) != NULL;
 		     i++)
 			if (begins(name, line->typed))
 				(void)printf("%s\n", name);
@@ -188,8 +188,7 @@ void complete_live(const struct complete_line *line, enum complete_kind kind)
 	if (names == NULL)
 		return;
 	/* With -n a pod is named without its namespace, but for one who types it. */
-	print_names(names, line,
-	            strchr(line->typed, '/') == NULL ? namespace : NULL,
+	print_names(names, line, strchr(line->typed, '/') == NULL ? namespace : NULL,
 	            kind == COMPLETE_NAMESPACES || kind == COMPLETE_CLUSTERS);
 	(void)fclose(names);
 }

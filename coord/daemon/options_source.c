@@ -142,8 +142,9 @@ enum pl_code options_from_file(struct daemon_opts *opts, const char *path,
  * the source tree, and those that Kubernetes sets for a Service named placet. */
 static bool is_known_other(struct pl_span name)
 {
-	static const char *const whole[] = {"PLACET_PASSWORD", "PLACET_BUILDS", "PLACET_SERVER",
-	                                    "PLACET_BENCH_BUILD", "PLACET_PORT"};
+	static const char *const whole[] = {"PLACET_PASSWORD", "PLACET_BUILDS",
+	                                    "PLACET_SERVER", "PLACET_BENCH_BUILD",
+	                                    "PLACET_PORT"};
 	static const char *const starts[] = {"PLACET_SERVICE_HOST", "PLACET_SERVICE_PORT",
 	                                     "PLACET_PORT_"};
 

@@ -28,7 +28,7 @@ struct kube_call {
 	void (*data)(void *ctx, struct pl_span piece);
 	void (*done)(void *ctx, struct pl_span body, const struct pl_err *err);
 	void *ctx;
-	int status;             /* of a stream; 0: no head yet */
+	int status;              /* of a stream; 0: no head yet */
 	struct pl_buf complaint; /* the body of a stream that was refused */
 };
 
@@ -114,8 +114,8 @@ static void on_end(void *ctx, const struct http_end *end)
 }
 
 /* The header's value: "Bearer abc"; empty: the target has no token. */
-static enum pl_code bearer_of(const struct kubeconfig_target *target, char out[BEARER_SIZE],
-                              struct pl_err *err)
+static enum pl_code bearer_of(const struct kubeconfig_target *target,
+                              char out[BEARER_SIZE], struct pl_err *err)
 {
 	static const char word[] = "Bearer ";
 
@@ -175,8 +175,8 @@ enum pl_code kube_call_start(struct kube_client *client,
 {
 	struct kube_call *call = pl_calloc(1, sizeof *call);
 	char url[HTTP_URL_MAX];
-	int len = snprintf(url, sizeof url, "%s%s", client->target->server,
-	                   request->path);
+	int len =
+		snprintf(url, sizeof url, "%s%s", client->target->server, request->path);
 
 	if (call == NULL)
 		return pl_err_set(err, PL_NOMEM, "%.100s", client->target->server);

@@ -39,7 +39,8 @@ static void rig_open(const char *cert_dir)
 	struct pl_err err = {0};
 
 	T_EQ(uv_loop_init(&rig.loop), 0);
-	rig.fake = fake_http_open(&rig.loop, cert_dir, cert_dir != NULL, on_request, NULL);
+	rig.fake =
+		fake_http_open(&rig.loop, cert_dir, cert_dir != NULL, on_request, NULL);
 	rig.target.server = fake_http_url(rig.fake);
 	T_OK(kube_client_open(&rig.loop, &rig.target, &rig.client, &err), &err);
 }

@@ -112,8 +112,8 @@ static enum pl_code add_list(struct adding *adding, enum kubeconfig_kind kind,
                              struct pl_json document, struct pl_err *err)
 {
 	struct pl_json list = {0};
-	enum pl_code code = pl_json_array(document, list_names[kind], PL_JSON_OPTIONAL,
-	                                  &list, err);
+	enum pl_code code =
+		pl_json_array(document, list_names[kind], PL_JSON_OPTIONAL, &list, err);
 	size_t count = 0;
 
 	if (code != PL_OK)
@@ -134,8 +134,8 @@ static enum pl_code add_document(void *ctx, struct pl_span json, struct pl_err *
 	struct adding *adding = ctx;
 	struct pl_json document;
 	const char *kind = "Config";
-	enum pl_code code = pl_json_parse(&adding->config->arena, json, &limits,
-	                                  &document, err);
+	enum pl_code code =
+		pl_json_parse(&adding->config->arena, json, &limits, &document, err);
 
 	if (code != PL_OK)
 		return code;

@@ -32,7 +32,7 @@ enum {
 /* How the API of one cluster is reached. NULL, or an empty span: not given. Of a file and
  * inline data at most one is set; what is inline is decoded. */
 struct kubeconfig_target {
-	const char *server;      /* "https://east.example:6443/path", without a last slash */
+	const char *server; /* "https://east.example:6443/path", without a last slash */
 	const char *server_name; /* the name to check in the certificate */
 	const char *ca_file, *cert_file, *key_file;
 	struct pl_span ca_data, cert_data, key_data;

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 enum { PATH_SIZE = 4096, STEP = 16 << 10 };
 
 /* -- reading ---------------------------------------------------------------------------- */
@@ -72,7 +71,8 @@ static enum pl_code add_listed(struct kubeconfig *config, const char *list,
 		char path[PATH_SIZE];
 
 		if (len >= sizeof path)
-			return pl_err_set(err, PL_INVALID, "KUBECONFIG: a name is too long");
+			return pl_err_set(err, PL_INVALID,
+			                  "KUBECONFIG: a name is too long");
 		memcpy(path, list, len);
 		path[len] = 0;
 		list += len + (list[len] == ':');
@@ -112,7 +112,8 @@ enum pl_code kubeconfig_load(struct kubeconfig *config, const char *path,
 		return add_home(config, err);
 	code = add_listed(config, list, &added, err);
 	if (code == PL_OK && added == 0)
-		return pl_err_set(err, PL_NOTFOUND, "KUBECONFIG: none of its files exists");
+		return pl_err_set(err, PL_NOTFOUND,
+		                  "KUBECONFIG: none of its files exists");
 	return code;
 }
 
@@ -163,9 +164,9 @@ enum pl_code kubeconfig_pod_target(struct pl_arena *arena, const char *dir,
 
 	if (host == NULL || *host == 0)
 		return pl_err_set(err, PL_NOTFOUND, "KUBERNETES_SERVICE_HOST is not set");
-	url = pl_arena_printf(arena, strchr(host, ':') != NULL ? "https://[%s]:%s"
-	                                                       : "https://%s:%s",
-	                      host, port == NULL || *port == 0 ? "443" : port);
+	url = pl_arena_printf(
+		arena, strchr(host, ':') != NULL ? "https://[%s]:%s" : "https://%s:%s",
+		host, port == NULL || *port == 0 ? "443" : port);
 	ca = pl_arena_printf(arena, "%s/ca.crt", dir);
 	token = pl_arena_printf(arena, "%s/token", dir);
 	if (url == NULL || ca == NULL || token == NULL)

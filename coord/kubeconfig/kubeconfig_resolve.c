@@ -61,9 +61,8 @@ static enum pl_code take_pem(const struct resolving *resolving, const char *memb
 	code = kubeconfig_base64(&resolving->config->arena, text, data);
 	if (code == PL_LIMIT)
 		return refuse(resolving, code, data_member, "more than 1 MiB");
-	return code == PL_OK
-	               ? PL_OK
-	               : refuse(resolving, code, data_member, "want base64");
+	return code == PL_OK ? PL_OK
+	                     : refuse(resolving, code, data_member, "want base64");
 }
 
 /* -- the server ----------------------------------------------------------------------- */
@@ -144,14 +143,15 @@ static bool is_token(const char *text)
 static enum pl_code take_credentials(const struct resolving *resolving,
                                      struct kubeconfig_target *out)
 {
-	static const char *const other[] = {"exec", "auth-provider", "username", "as",
-	                                    "as-uid", "as-groups"};
+	static const char *const other[] = {"exec", "auth-provider", "username",
+	                                    "as",   "as-uid",        "as-groups"};
 	struct pl_json part = resolving->entry->part;
 
 	for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
 		if (pl_json_type(pl_json_member(part, other[i])) > PL_JSON_NULL)
-			return refuse(resolving, PL_UNSUPPORTED, other[i],
-			              "want a token, a tokenFile or a client certificate");
+			return refuse(
+				resolving, PL_UNSUPPORTED, other[i],
+				"want a token, a tokenFile or a client certificate");
 	out->token = text_of(resolving, "token");
 	if (out->token != NULL && !is_token(out->token))
 		return refuse(resolving, PL_INVALID, "token", "is not a token");
@@ -201,8 +201,8 @@ static enum pl_code find_part(struct resolving *resolving,
 	of.what = "context";
 	name = text_of(&of, words[kind]);
 	resolving->what = words[kind];
-	resolving->entry = name == NULL ? NULL
-	                                : kubeconfig_find(resolving->config, kind, name);
+	resolving->entry =
+		name == NULL ? NULL : kubeconfig_find(resolving->config, kind, name);
 	if (resolving->entry != NULL || (name == NULL && kind == KUBECONFIG_USERS))
 		return PL_OK;
 	return refuse(&of, PL_INVALID, words[kind],

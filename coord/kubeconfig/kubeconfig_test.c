@@ -318,9 +318,8 @@ T_CASE(inline_data_is_a_file_in_memory)
 	char text[8] = "";
 	FILE *file;
 
-	target = (struct kubeconfig_target){.ca_data = PL_SPAN_LIT("pem"),
-	                                    .cert_file = "c",
-	                                    .key_file = "k"};
+	target = (struct kubeconfig_target){
+		.ca_data = PL_SPAN_LIT("pem"), .cert_file = "c", .key_file = "k"};
 	T_OK(target_files_open(&target, &files, &err), &err);
 	T_STR(files.tls.cert_file, "c");
 	T_STR(files.tls.key_file, "k");

@@ -133,7 +133,8 @@ static enum pl_code write_all(int fd, struct pl_span text, const char *path,
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put < 0)
-			return pl_err_set(err, PL_IO, "%.150s: %s", path, strerror(errno));
+			return pl_err_set(err, PL_IO, "%.150s: %s", path,
+			                  strerror(errno));
 		text = pl_span(text.at + put, text.len - (size_t)put);
 	}
 	return PL_OK;
@@ -150,7 +151,8 @@ enum pl_code kubeconfig_save(struct pl_span text, const char *path, struct pl_er
 		return write_all(STDOUT_FILENO, text, "standard output", err);
 	len = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
 	if (len < 0 || (size_t)len >= sizeof temporary)
-		return pl_err_set(err, PL_INVALID, "%.100s...: the name is too long", path);
+		return pl_err_set(err, PL_INVALID, "%.100s...: the name is too long",
+		                  path);
 	fd = mkostemp(temporary, O_CLOEXEC); /* mode 600 */
 	if (fd < 0)
 		return pl_err_set(err, PL_IO, "%.150s: %s", path, strerror(errno));

@@ -142,7 +142,9 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command delete_budget_command = {.words = "delete budget",
                                               .summary = "delete disruption budgets",
-                                              .run = run_command, .spec = &spec};
+                                              .run = run_command,
+                                              .spec = &spec};
 const struct command delete_pdb_command = {.words = "delete pdb",
                                            .summary = "the same as delete budget",
-                                           .run = run_command, .spec = &spec};
+                                           .run = run_command,
+                                           .spec = &spec};

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "coord/cli/budgets/get_budgets_api.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/output.h"
 #include "coord/cli/session/cli_session.h"
@@ -12,20 +13,6 @@
 #include "store/keys/names.h"
 
 enum { PRINT_MAX = 256 << 20, CHUNK = 1 << 16 };
-
-enum budget_column {
-	SPACE,
-	NAME,
-	MIN_AVAILABLE,
-	MAX_UNAVAILABLE,
-	EXPECTED,
-	DESIRED,
-	HEALTHY,
-	ALLOWED,
-	DISRUPTED,
-	NOTE,
-	COLUMN_COUNT,
-};
 
 static const struct output_column columns[] = {
 	[SPACE] = {"NAMESPACE", "namespace", OUTPUT_ALWAYS},
@@ -40,7 +27,7 @@ static const struct output_column columns[] = {
 	[NOTE] = {"NOTE", "note", OUTPUT_IF_USED},
 };
 
-static const struct output_schema schema = {"Budget", columns, COLUMN_COUNT, 2};
+const struct output_schema budget_schema = {"Budget", columns, COLUMN_COUNT, 2};
 
 struct get_budgets {
 	const char *namespace; /* NULL: all */
@@ -95,7 +82,7 @@ static enum pl_code print_budgets(const struct budget_list *list,
 	pl_arena_init(&arena, CHUNK, 0);
 	for (size_t i = 0; i < count && code == PL_OK; i++)
 		code = fill_row(&budgets[i], &arena, &rows[i]);
-	output_init(&output, &schema, cli->options->format, false);
+	output_init(&output, &budget_schema, cli->options->format, false);
 	pl_buf_init(&out, PRINT_MAX);
 	if (code != PL_OK)
 		(void)pl_err_set(err, code, "print the budgets");
@@ -129,6 +116,14 @@ static enum pl_code get_budgets_run(void *ctx, const struct cli_session *cli,
 	return code;
 }
 
+static enum pl_code get_budgets_ask(void *ctx, struct api_session *api,
+                                    struct pl_err *err)
+{
+	const struct get_budgets *get = ctx;
+
+	return get_budgets_api(api, pl_span_str(get->namespace), err);
+}
+
 static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct get_budgets *get = ctx;
@@ -154,7 +149,7 @@ static const struct options_spec spec = {
 		"with the reason.\n",
 	.help = "  -n, --namespace NAME   only budgets of this namespace\n",
 	.example = "  placet get budgets -n shop\n",
-	.common = OPTIONS_OUTPUT | OPTIONS_NAMES,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_API,
 	.args_max = 0,
 	.own = own,
 	.take = set_option,
@@ -164,10 +159,15 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct get_budgets get = {.namespace = NULL};
 
-	return cli_session_run(&spec, argc, argv, get_budgets_run, &get);
+	return cli_session_run_either(&spec, argc, argv, get_budgets_run, get_budgets_ask,
+	                              &get);
 }
 
-const struct command get_budgets_command = {
-	.words = "get budgets", .summary = "show disruption budgets", .run = run_command, .spec = &spec};
-const struct command get_pdb_command = {
-	.words = "get pdb", .summary = "the same as get budgets", .run = run_command, .spec = &spec};
+const struct command get_budgets_command = {.words = "get budgets",
+                                            .summary = "show disruption budgets",
+                                            .run = run_command,
+                                            .spec = &spec};
+const struct command get_pdb_command = {.words = "get pdb",
+                                        .summary = "the same as get budgets",
+                                        .run = run_command,
+                                        .spec = &spec};

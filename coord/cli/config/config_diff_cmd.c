@@ -71,4 +71,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command config_diff_command = {
 	.words = "config diff",
 	.summary = "show what differs between two versions",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

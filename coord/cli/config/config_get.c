@@ -234,5 +234,7 @@ static enum exit_code run_command(int argc, char **argv)
 	return cli_session_run(&spec, argc, argv, get_run, &get);
 }
 
-const struct command config_get_command = {
-	.words = "config get", .summary = "show the configurations", .run = run_command, .spec = &spec};
+const struct command config_get_command = {.words = "config get",
+                                           .summary = "show the configurations",
+                                           .run = run_command,
+                                           .spec = &spec};

@@ -87,4 +87,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command config_history_command = {
 	.words = "config history",
 	.summary = "show the versions of a configuration",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

@@ -138,4 +138,5 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command config_rollback_command = {.words = "config rollback",
                                                 .summary = "go back to an older version",
-                                                .run = run_command, .spec = &spec};
+                                                .run = run_command,
+                                                .spec = &spec};

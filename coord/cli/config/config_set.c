@@ -191,5 +191,7 @@ static enum exit_code run_command(int argc, char **argv)
 	return cli_session_run(&spec, argc, argv, set_run, &set);
 }
 
-const struct command config_set_command = {
-	.words = "config set", .summary = "change a configuration", .run = run_command, .spec = &spec};
+const struct command config_set_command = {.words = "config set",
+                                           .summary = "change a configuration",
+                                           .run = run_command,
+                                           .spec = &spec};

@@ -60,8 +60,7 @@ static void add_state(struct explanation_print *print, struct pl_json explanatio
 
 	if (api_time(print->status, "since", &since_ms))
 		(void)snprintf(since, sizeof since, " since %.30s (%s)",
-		               text_of(print, "since"),
-		               age_text(now_ms - since_ms, age));
+		               text_of(print, "since"), age_text(now_ms - since_ms, age));
 	add_line(print, "%s/%s is %s%s%s%s%s%s",
 	         field_text_or(explanation, "metadata.namespace", ""),
 	         field_text_or(explanation, "metadata.name", ""),
@@ -80,8 +79,8 @@ static void add_place(struct explanation_print *print)
 	const char *shard = text_of(print, "shard");
 
 	add_line(print, "  partition %" PRId64 "%s%s, as of revision %s",
-	         number_of(print, "partition"),
-	         *shard == 0 ? "" : ", of shard ", shard, text_of(print, "revision"));
+	         number_of(print, "partition"), *shard == 0 ? "" : ", of shard ", shard,
+	         text_of(print, "revision"));
 	if (*text_of(print, "gang") != 0)
 		add_line(print,
 		         "  it is of the gang %s, which is placed as a whole: here it is "
@@ -96,8 +95,9 @@ static void add_queue(struct explanation_print *print)
 
 	if (field_is_set(queue, "sort"))
 		add_line(print,
-		         "  of the pods that wait %" PRId64 " go before it by %s, %" PRId64
-		         " are as important, %" PRId64 " of these older",
+		         "  of the pods that wait %" PRId64
+		         " go before it by %s, %" PRId64 " are as important, %" PRId64
+		         " of these older",
 		         field_int(queue, "before", 0),
 		         field_text_or(queue, "sort", "priority"),
 		         field_int(queue, "alike", 0), field_int(queue, "older", 0));

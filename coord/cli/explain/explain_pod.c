@@ -102,7 +102,10 @@ static enum pl_code explain_pod_ask(void *ctx, struct api_session *api,
                                     struct pl_err *err)
 {
 	struct explain_pod_cmd *ask = ctx;
-	const struct pods_args given = {.namespace = ask->namespace};
+	/* As with kubectl, the context may name the namespace. */
+	const struct pods_args given = {.namespace = ask->namespace != NULL
+	                                                     ? ask->namespace
+	                                                     : api->target.namespace};
 	struct explanation_verdict verdict = {.has_place = false};
 	struct pl_span namespace, name;
 	enum pl_code code;
@@ -192,8 +195,8 @@ static const struct options_spec spec = {
 static enum exit_code run_command(int argc, char **argv)
 {
 	struct explain_pod_cmd ask = {.nowhere = false};
-	enum exit_code code = cli_session_run_either(
-		&spec, argc, argv, explain_pod_run, explain_pod_ask, &ask);
+	enum exit_code code = cli_session_run_either(&spec, argc, argv, explain_pod_run,
+	                                             explain_pod_ask, &ask);
 
 	return code == EXIT_OK && ask.nowhere && !ask.has_place ? EXIT_FAILED : code;
 }
@@ -201,4 +204,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command explain_pod_command = {
 	.words = "explain pod",
 	.summary = "why a pod in the store is on its node, or on none",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

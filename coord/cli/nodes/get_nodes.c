@@ -172,4 +172,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command get_nodes_command = {
 	.words = "get nodes",
 	.summary = "show the nodes and the capacity in use",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

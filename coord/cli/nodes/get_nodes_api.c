@@ -40,9 +40,8 @@ static enum pl_code list_nodes(struct asking_nodes *asking, struct api_session *
 	if (code != PL_OK)
 		(void)pl_err_set(err, code, "--selector: too long");
 	else
-		code = api_session_list(api, "/api/v1/nodes",
-		                        pl_buf_span(&query), add_node,
-		                        asking, err);
+		code = api_session_list(api, "/api/v1/nodes", pl_buf_span(&query),
+		                        add_node, asking, err);
 	pl_buf_done(&query);
 	return code;
 }

@@ -192,10 +192,10 @@ static enum pl_code put_allocatable(struct pl_json node, struct pl_arena *arena,
 enum pl_code node_object_row(struct pl_json node, struct pl_arena *arena,
                              struct output_row *out)
 {
-	struct node_info info = {
-		.has_node = true,
-		.has_alloc = true,
-		.cordoned = field_bool(node, "spec.unschedulable", false)};
+	struct node_info info = {.has_node = true,
+	                         .has_alloc = true,
+	                         .cordoned =
+	                                 field_bool(node, "spec.unschedulable", false)};
 	struct output_row row = {0};
 	enum pl_code code;
 

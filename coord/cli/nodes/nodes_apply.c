@@ -187,4 +187,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command nodes_apply_command = {.words = "nodes apply",
                                             .summary =
                                                     "register machines, or change them",
-                                            .run = run_command, .spec = &spec};
+                                            .run = run_command,
+                                            .spec = &spec};

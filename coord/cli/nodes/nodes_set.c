@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/cli/nodes/cordon_api.h"
 #include "coord/cli/nodes/drain.h"
 #include "coord/cli/nodes/nodes_run.h"
 #include "coord/cli/output/message.h"
@@ -238,6 +239,13 @@ static const struct option drain_own[] = {
 	{"timeout", required_argument, NULL, OPT_TIMEOUT},
 	{0}};
 
+static enum pl_code ask_cordon(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	const struct nodes_set *set = ctx;
+
+	return cordon_api(api, set->run.verb == NODES_CORDON, err);
+}
+
 static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb verb,
                                int argc, char **argv)
 {
@@ -246,7 +254,7 @@ static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb 
 		.run = {.verb = verb, .next = on_next, .report = on_outcome}};
 
 	set.run.ctx = &set;
-	return cli_session_run(spec, argc, argv, set_run, &set);
+	return cli_session_run_either(spec, argc, argv, set_run, ask_cordon, &set);
 }
 
 static const struct options_spec cordon_spec = {
@@ -255,7 +263,7 @@ static const struct options_spec cordon_spec = {
 	.about =
 		"Marks nodes unschedulable (spec.unschedulable). Pods that are on them stay.\n",
 	.example = "  placet nodes cordon east/n-7 east/n-8\n",
-	.common = OPTIONS_DRY_RUN,
+	.common = OPTIONS_DRY_RUN | OPTIONS_API,
 	.args_min = 1,
 	.args_max = NODES_MAX,
 	.check = check_args,
@@ -268,14 +276,15 @@ static enum exit_code run_cordon(int argc, char **argv)
 
 const struct command nodes_cordon_command = {.words = "nodes cordon",
                                              .summary = "mark nodes unschedulable",
-                                             .run = run_cordon, .spec = &cordon_spec};
+                                             .run = run_cordon,
+                                             .spec = &cordon_spec};
 
 static const struct options_spec uncordon_spec = {
 	.words = "nodes uncordon",
 	.usage = "CLUSTER/NODE... [options]",
 	.about = "Makes nodes schedulable again.\n",
 	.example = "  placet nodes uncordon east/n-7\n",
-	.common = OPTIONS_DRY_RUN,
+	.common = OPTIONS_DRY_RUN | OPTIONS_API,
 	.args_min = 1,
 	.args_max = NODES_MAX,
 	.check = check_args,
@@ -288,7 +297,8 @@ static enum exit_code run_uncordon(int argc, char **argv)
 
 const struct command nodes_uncordon_command = {.words = "nodes uncordon",
                                                .summary = "mark nodes schedulable again",
-                                               .run = run_uncordon, .spec = &uncordon_spec};
+                                               .run = run_uncordon,
+                                               .spec = &uncordon_spec};
 
 static const struct options_spec delete_spec = {
 	.words = "nodes delete",
@@ -353,8 +363,12 @@ static enum exit_code run_drain(int argc, char **argv)
 	return cli_session_run(&drain_spec, argc, argv, set_run, &set);
 }
 
-const struct command nodes_drain_command = {
-	.words = "nodes drain", .summary = "move all pods off nodes", .run = run_drain, .spec = &drain_spec};
+const struct command nodes_drain_command = {.words = "nodes drain",
+                                            .summary = "move all pods off nodes",
+                                            .run = run_drain,
+                                            .spec = &drain_spec};
 
-const struct command nodes_delete_command = {
-	.words = "nodes delete", .summary = "remove nodes", .run = run_delete, .spec = &delete_spec};
+const struct command nodes_delete_command = {.words = "nodes delete",
+                                             .summary = "remove nodes",
+                                             .run = run_delete,
+                                             .spec = &delete_spec};

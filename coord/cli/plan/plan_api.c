@@ -197,11 +197,10 @@ static enum pl_code print_text(struct pl_json plan, struct pl_err *err)
 	enum pl_code code;
 
 	pl_buf_init(&out, OUT_MAX);
-	code = pl_buf_printf(&out,
-	                     "%" PRId64 " of %" PRId64
-	                     " pod%s fit%s, as of revision %.24s\n",
-	                     placed, pods, pods == 1 ? "" : "s", pods == 1 ? "s" : "",
-	                     field_text_or(plan, "status.revision", "?"));
+	code = pl_buf_printf(
+		&out, "%" PRId64 " of %" PRId64 " pod%s fit%s, as of revision %.24s\n",
+		placed, pods, pods == 1 ? "" : "s", pods == 1 ? "s" : "",
+		field_text_or(plan, "status.revision", "?"));
 	if (code == PL_OK)
 		code = print_result(&out, err);
 	pl_buf_done(&out);
@@ -235,13 +234,14 @@ static enum pl_code send_plan(struct api_session *api, const struct plan_asked *
                               struct pl_err *err)
 {
 	struct api_request request = {.method = "POST"};
-	const char *namespace = asked->given->namespace;
+	const char *namespace = asked->given->namespace != NULL ? asked->given->namespace
+	                                                        : api->target.namespace;
 	char path[API_PATH_MAX];
 	struct pl_buf body;
-	enum pl_code code = api_path(
-		path, "/apis/placet.io/v1",
-		pl_span_str(namespace == NULL ? "default" : namespace), "plans",
-		(struct pl_span){0}, err);
+	enum pl_code code =
+		api_path(path, "/apis/placet.io/v1",
+	                 pl_span_str(namespace == NULL ? "default" : namespace), "plans",
+	                 (struct pl_span){0}, err);
 
 	if (code != PL_OK)
 		return code;

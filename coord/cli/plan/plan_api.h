@@ -13,7 +13,8 @@ struct plan_asked {
 };
 
 /* fits: every pod has a node. */
-PL_NODISCARD enum pl_code plan_api(struct api_session *api, const struct plan_asked *asked,
-                                   bool *fits, struct pl_err *err);
+PL_NODISCARD enum pl_code plan_api(struct api_session *api,
+                                   const struct plan_asked *asked, bool *fits,
+                                   struct pl_err *err);
 
 #endif

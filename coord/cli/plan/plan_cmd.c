@@ -304,4 +304,5 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command plan_command = {.words = "plan",
                                      .summary = "where pods would go, and what if",
-                                     .run = run_command, .spec = &spec};
+                                     .run = run_command,
+                                     .spec = &spec};

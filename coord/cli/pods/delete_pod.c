@@ -1,5 +1,6 @@
 /* placet delete pod: a pod without a place goes at once, others are ended by their
  * shard. */
+#include "coord/cli/pods/delete_pod_api.h"
 #include "coord/cli/pods/pods_request.h"
 
 static const struct option own[] = {
@@ -29,12 +30,17 @@ static const struct options_spec spec = {
 	.exits =
 		"0 all are deleted, or being deleted, 1 a pod does not exist, still exists "
 		"or could not be deleted, 2 wrong usage",
-	.common = OPTIONS_YES,
+	.common = OPTIONS_YES | OPTIONS_API,
 	.args_max = PODS_REQUEST_ARGS_MAX,
 	.own = own,
 	.take = pods_request_take,
 	.check = pods_request_check,
 };
+
+static enum pl_code run_on_api(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	return delete_pod_api(ctx, api, err);
+}
 
 static enum exit_code run_command(int argc, char **argv)
 {
@@ -46,8 +52,10 @@ static enum exit_code run_command(int argc, char **argv)
 		.question = "Delete",
 		.wait = true};
 
-	return pods_request_run(&job, &spec, argc, argv);
+	return pods_request_run(&job, &spec, run_on_api, argc, argv);
 }
 
-const struct command delete_pod_command = {
-	.words = "delete pod", .summary = "delete pods", .run = run_command, .spec = &spec};
+const struct command delete_pod_command = {.words = "delete pod",
+                                           .summary = "delete pods",
+                                           .run = run_command,
+                                           .spec = &spec};

@@ -45,8 +45,10 @@ static enum exit_code run_command(int argc, char **argv)
 	                  [POD_REQUEST_SKIPPED] = "has no place"},
 		.question = "Evict"};
 
-	return pods_request_run(&job, &spec, argc, argv);
+	return pods_request_run(&job, &spec, NULL, argc, argv);
 }
 
-const struct command evict_pod_command = {
-	.words = "evict pod", .summary = "move pods off their nodes", .run = run_command, .spec = &spec};
+const struct command evict_pod_command = {.words = "evict pod",
+                                          .summary = "move pods off their nodes",
+                                          .run = run_command,
+                                          .spec = &spec};

@@ -207,4 +207,5 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command get_pods_command = {.words = "get pods",
                                          .summary = "show the pods and their nodes",
-                                         .run = run_command, .spec = &spec};
+                                         .run = run_command,
+                                         .spec = &spec};

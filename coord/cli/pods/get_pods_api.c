@@ -58,9 +58,8 @@ static enum pl_code list_pods(struct asking_pods *asking, struct api_session *ap
 	if (code != PL_OK)
 		(void)pl_err_set(err, code, "--selector: too long");
 	else
-		code = api_session_list(api, path,
-		                        pl_buf_span(&query), add_pod,
-		                        asking, err);
+		code = api_session_list(api, path, pl_buf_span(&query), add_pod, asking,
+		                        err);
 	pl_buf_done(&query);
 	return code;
 }

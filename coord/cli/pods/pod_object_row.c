@@ -59,8 +59,7 @@ enum pl_code pod_object_row(struct pl_json pod, int64_t now_ms, struct pl_arena 
 		.now_ms = now_ms};
 
 	read_decision(pod, &state);
-	decided.has_since =
-		api_time(scheduled, "lastTransitionTime", &state.since_ms) ||
-		api_time(pod, "metadata.deletionTimestamp", &state.since_ms);
+	decided.has_since = api_time(scheduled, "lastTransitionTime", &state.since_ms) ||
+	                    api_time(pod, "metadata.deletionTimestamp", &state.since_ms);
 	return pod_row_decided(&decided, arena, out);
 }

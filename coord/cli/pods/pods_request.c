@@ -310,12 +310,12 @@ static enum pl_code run_request(void *ctx, const struct cli_session *cli,
 }
 
 enum exit_code pods_request_run(struct pods_request *job, const struct options_spec *spec,
-                                int argc, char **argv)
+                                api_session_fn *api, int argc, char **argv)
 {
 	enum exit_code exit_code;
 
 	pods_gone_init(&job->gone);
-	exit_code = cli_session_run(spec, argc, argv, run_request, job);
+	exit_code = cli_session_run_either(spec, argc, argv, run_request, api, job);
 	files_done(&job->given.files);
 	pod_list_free(job->found);
 	pods_gone_done(&job->gone);

@@ -67,8 +67,8 @@ PL_NODISCARD enum pl_code pods_request_take(void *ctx, int opt, const char *arg,
                                             struct pl_err *err);
 PL_NODISCARD enum pl_code pods_request_check(void *ctx, const struct options *options,
                                              struct pl_err *err);
-/* Runs the whole command. */
+/* Runs the whole command. api: with the API, of a command that can; ctx is the job. */
 enum exit_code pods_request_run(struct pods_request *job, const struct options_spec *spec,
-                                int argc, char **argv);
+                                api_session_fn *api, int argc, char **argv);
 
 #endif

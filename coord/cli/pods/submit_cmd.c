@@ -459,4 +459,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command submit_command = {
 	.words = "submit",
 	.summary = "submit pods, and objects that pods are made of",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

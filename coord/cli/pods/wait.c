@@ -140,4 +140,5 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command wait_command = {.words = "wait",
                                      .summary = "wait until pods are bound, or gone",
-                                     .run = run_command, .spec = &spec};
+                                     .run = run_command,
+                                     .spec = &spec};

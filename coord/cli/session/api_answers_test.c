@@ -40,6 +40,8 @@ static const struct {
 	{"GET /apis/placet.io/v1/shards?limit=500&continue=a%2Fb ", "",
          "{\"items\":[{\"metadata\":{\"name\":\"east-1\"},\"status\":{\"malformed\":"
          "\"bad\"}},{\"metadata\":{\"name\":7},\"status\":[]}]}"},
+	{"PATCH /api/v1/nodes/east:n-1 ", "{\"spec\":{\"unschedulable\":true}}", "{}"},
+	{"PATCH /api/v1/nodes/east:n-1?dryRun=All ", "{\"unschedulable\":null}", "{}"},
 	{"GET /apis/placet.io/v1/partitions?limit=500 ", "",
          "{\"items\":[{\"metadata\":{\"name\":\"0000\"},\"status\":{\"shard\":\"east-0\","
          "\"epoch\":55,\"target\":\"east-0\"}},{\"metadata\":{\"name\":\"0001\"},"
@@ -59,8 +61,7 @@ static void on_request(void *ctx, struct fake_conn *conn, const char *head,
 		if (strncmp(head, answers[i].request, strlen(answers[i].request)) == 0 &&
 		    strstr(sent, answers[i].body_has) != NULL)
 			found = answers[i].answer;
-	(void)snprintf(text, sizeof text,
-	               "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s",
+	(void)snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s",
 	               found == NULL ? "404 Not Found" : "200 OK",
 	               found == NULL ? 0 : strlen(found), found == NULL ? "" : found);
 	fake_conn_text(conn, text);
@@ -127,9 +128,18 @@ T_CASE(an_explanation_is_told)
 
 T_CASE(a_plan_is_asked_for_and_told)
 {
-	static const char *const text[] = {"plan", "-f", "-", "-n", "shop",
-	                                   "--without", "cluster=west", "--add-nodes",
-	                                   "2:cpu=8", "--at-revision", "12", NULL};
+	static const char *const text[] = {"plan",
+	                                   "-f",
+	                                   "-",
+	                                   "-n",
+	                                   "shop",
+	                                   "--without",
+	                                   "cluster=west",
+	                                   "--add-nodes",
+	                                   "2:cpu=8",
+	                                   "--at-revision",
+	                                   "12",
+	                                   NULL};
 
 	up();
 	T_EQ(placet_run("{\"kind\":\"Pod\"}", text), 1);
@@ -163,4 +173,28 @@ T_CASE(shards_are_told_page_by_page)
 	placet_prints("east-0   owned       1            2\n");
 	placet_prints("-        free        1            -\n");
 	placet_prints("-        malformed   1            -\n");
+}
+
+T_CASE(work_is_told_by_shard)
+{
+	up();
+	T_EQ(PLACET("top", "conflicts", "--once"), 0);
+	placet_prints("SHARD    PENDING   PLACED");
+	placet_prints("east-0   9         0 ");
+	placet_prints("east-1   -         - ");
+	T_EQ(PLACET("top", "conflicts", "--watch"), 1);
+	placet_says("--watch: needs the store");
+}
+
+T_CASE(nodes_are_cordoned)
+{
+	up();
+	T_EQ(PLACET("nodes", "cordon", "east/n-1"), 0);
+	T_STR(placet_rig.out, "east/n-1 cordoned\n");
+	T_EQ(PLACET("nodes", "uncordon", "east/n-1", "--dry-run"), 0);
+	T_STR(placet_rig.out, "east/n-1 would be uncordoned\n");
+	T_EQ(PLACET("nodes", "cordon", "east/n-1", "east/n-2"), 1);
+	T_STR(placet_rig.out, "east/n-1 cordoned\n");
+	placet_says("east/n-2: the server answered 404");
+	placet_says("1 refused");
 }

@@ -73,11 +73,13 @@ static enum pl_code named_target(const struct api_opts *opts, struct kubeconfig 
 	enum pl_code code;
 
 	if (opts->in_pod)
-		return kubeconfig_pod_target(&config->arena, KUBECONFIG_POD_DIR, out, err);
+		return kubeconfig_pod_target(&config->arena, KUBECONFIG_POD_DIR, out,
+		                             err);
 	code = kubeconfig_load(config, opts->kubeconfig, err);
 	if (code == PL_NOTFOUND && opts->kubeconfig == NULL && opts->context == NULL &&
 	    kubeconfig_in_pod(KUBECONFIG_POD_DIR))
-		return kubeconfig_pod_target(&config->arena, KUBECONFIG_POD_DIR, out, err);
+		return kubeconfig_pod_target(&config->arena, KUBECONFIG_POD_DIR, out,
+		                             err);
 	return code == PL_OK ? kubeconfig_resolve(config, opts->context, out, err) : code;
 }
 
@@ -86,11 +88,10 @@ enum pl_code api_opts_target(const struct api_opts *opts, const struct tls_files
                              struct pl_err *err)
 {
 	struct kubeconfig_target target = {.server = NULL};
-	enum pl_code code =
-		opts->server == NULL
-			? named_target(opts, config, &target, err)
-			: kubeconfig_server(&config->arena, opts->server, &target.server,
-	                                    err);
+	enum pl_code code = opts->server == NULL
+	                            ? named_target(opts, config, &target, err)
+	                            : kubeconfig_server(&config->arena, opts->server,
+	                                                &target.server, err);
 
 	if (code != PL_OK)
 		return code;

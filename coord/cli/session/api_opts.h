@@ -26,12 +26,12 @@ struct api_opts {
 };
 
 enum { API_OPT_FIRST = 1020, API_OPT_LAST = 1023 };
-#define API_OPTS_LONG                                                   \
-	{"server", required_argument, NULL, API_OPT_FIRST},             \
+#define API_OPTS_LONG                                                       \
+	{"server", required_argument, NULL, API_OPT_FIRST},                 \
 		{"kubeconfig", required_argument, NULL, API_OPT_FIRST + 1}, \
-		{"context", required_argument, NULL, API_OPT_FIRST + 2}, \
-	{                                                               \
-		"token-file", required_argument, NULL, API_OPT_FIRST + 3 \
+		{"context", required_argument, NULL, API_OPT_FIRST + 2},    \
+	{                                                                   \
+		"token-file", required_argument, NULL, API_OPT_FIRST + 3    \
 	}
 
 extern const char api_opts_help[];

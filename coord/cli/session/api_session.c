@@ -27,8 +27,8 @@ static void on_done(void *ctx, struct pl_span body, const struct pl_err *err)
 	wait->over = true;
 	if (err != NULL)
 		wait->err = *err;
-	else if (wait->out != NULL &&
-	         pl_json_parse(wait->arena, body, &limits, wait->out, &wait->err) != PL_OK)
+	else if (wait->out != NULL && pl_json_parse(wait->arena, body, &limits, wait->out,
+	                                            &wait->err) != PL_OK)
 		(void)pl_err_wrap(&wait->err, "the server's answer");
 }
 
@@ -69,9 +69,8 @@ enum pl_code api_session_get(struct api_session *api, const char *path,
 static enum pl_code page_path(const char *path, struct pl_span query, const char *token,
                               struct pl_buf *out)
 {
-	enum pl_code code =
-		pl_buf_printf(out, "%s?limit=%d%s" PL_SPAN_FMT, path, PAGE,
-	                      query.len == 0 ? "" : "&", PL_SPAN_ARG(query));
+	enum pl_code code = pl_buf_printf(out, "%s?limit=%d%s" PL_SPAN_FMT, path, PAGE,
+	                                  query.len == 0 ? "" : "&", PL_SPAN_ARG(query));
 
 	if (code == PL_OK && *token != 0)
 		code = pl_buf_add_str(out, "&continue=");

@@ -53,8 +53,8 @@ typedef enum pl_code api_item_fn(void *ctx, struct pl_json item, struct pl_err *
 /* All objects of a resource, page by page, at one revision. path has no query; query may be
  * empty, or "labelSelector=...". An error of fn ends the list. */
 PL_NODISCARD enum pl_code api_session_list(struct api_session *api, const char *path,
-                                           struct pl_span query, api_item_fn *fn, void *ctx,
-                                           struct pl_err *err);
+                                           struct pl_span query, api_item_fn *fn,
+                                           void *ctx, struct pl_err *err);
 
 /* Adds "labelSelector=..." to a query, escaped; nothing without requirements. */
 PL_NODISCARD enum pl_code api_query_labels(struct pl_buf *query,

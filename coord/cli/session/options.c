@@ -290,8 +290,7 @@ static enum pl_code choose_side(const struct options_spec *spec, struct options 
 		return PL_OK;
 	if ((spec->common & OPTIONS_API) != 0)
 		return api_opts_choose(&out->api, &out->store, &out->via_api, err);
-	if (api_opts_given(&out->api) ||
-	    (api_opts_is_plugin() && out->store.by_default))
+	if (api_opts_given(&out->api) || (api_opts_is_plugin() && out->store.by_default))
 		return pl_err_set(err, PL_INVALID,
 		                  "talks to the store, and not to the API: name the "
 		                  "store with --endpoints or PLACET_ENDPOINTS");

@@ -32,7 +32,7 @@ enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 16, OPTIONS_PREFIX_MAX = 128 };
 struct options {
 	struct store_opts store;
 	struct api_opts api;
-	bool via_api; /* the API is asked, and not the store */
+	bool via_api;       /* the API is asked, and not the store */
 	const char *prefix; /* "": none */
 	enum output_format format;
 	bool format_given;

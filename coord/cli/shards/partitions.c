@@ -150,4 +150,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command partitions_command = {
 	.words = "partitions",
 	.summary = "show the partitions and who owns them",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

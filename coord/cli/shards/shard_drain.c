@@ -188,8 +188,10 @@ static enum exit_code run_undrain(int argc, char **argv)
 const struct command shard_drain_command = {
 	.words = "shard drain",
 	.summary = "ask a shard to hand its partitions over",
-	.run = run_drain, .spec = &drain_spec};
+	.run = run_drain,
+	.spec = &drain_spec};
 const struct command shard_undrain_command = {
 	.words = "shard undrain",
 	.summary = "let a drained shard take part again",
-	.run = run_undrain, .spec = &undrain_spec};
+	.run = run_undrain,
+	.spec = &undrain_spec};

@@ -232,4 +232,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command shard_evict_command = {
 	.words = "shard evict",
 	.summary = "revoke the lease of a shard that hangs",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

@@ -125,4 +125,5 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command shards_command = {.words = "shards",
                                        .summary = "show the shards and their state",
-                                       .run = run_command, .spec = &spec};
+                                       .run = run_command,
+                                       .spec = &spec};

@@ -363,4 +363,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command fsck_command = {
 	.words = "fsck",
 	.summary = "check the invariants of the store; repair it",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

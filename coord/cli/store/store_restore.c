@@ -75,4 +75,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command store_restored_command = {
 	.words = "store restored",
 	.summary = "tell all shards that etcd was restored from a snapshot",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

@@ -8,6 +8,7 @@
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/top/top.h"
+#include "coord/cli/top/top_api.h"
 #include "coord/service/shards/conflict_watch.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
@@ -106,6 +107,15 @@ static enum pl_code top_run(void *ctx, const struct cli_session *cli, struct pl_
 	return code;
 }
 
+static enum pl_code top_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	(void)ctx;
+	if (api->options->watch)
+		return pl_err_set(err, PL_UNSUPPORTED,
+		                  "--watch: needs the store (--endpoints)");
+	return top_api(api, err);
+}
+
 /* -- the command line ----------------------------------------------------- */
 
 static enum pl_code parse_count(const char *name, const char *arg, int64_t most,
@@ -157,13 +167,14 @@ static const struct options_spec spec = {
 		"most; also the nodes that are excluded for a while because they keep\n"
 		"refusing. A conflict costs a transaction, and the placement is decided again.\n"
 		"Counts begin when a shard starts; a node's counts halve every ten minutes.\n"
-		"At a terminal the output repeats until it is interrupted.\n",
+		"At a terminal the output repeats until it is interrupted. The API tells what each\n"
+		"shard has placed and how often that conflicted, once.\n",
 	.help = "  --once                 print once, also at a terminal\n"
 		"  --every SECONDS        between two outputs (default 2)\n"
 		"  --limit N              number of nodes to show (default 20)\n",
 	.example = "  placet top conflicts\n"
 		   "  placet top conflicts --once -o json | jq .causes\n",
-	.common = OPTIONS_FORMAT | OPTIONS_WATCH,
+	.common = OPTIONS_FORMAT | OPTIONS_WATCH | OPTIONS_API,
 	.own = own,
 	.take = set_option,
 	.check = check_args,
@@ -173,10 +184,11 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct top_job job = {.limit = LIMIT, .every_s = EVERY_S};
 
-	return cli_session_run(&spec, argc, argv, top_run, &job);
+	return cli_session_run_either(&spec, argc, argv, top_run, top_ask, &job);
 }
 
 const struct command top_conflicts_command = {
 	.words = "top conflicts",
 	.summary = "what placements conflict with, and where",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

@@ -198,9 +198,10 @@ static const struct options_spec spec = {
 		"  --embed                put in what the files hold, and not their names\n"
 		"  -o, --output FILE      replaced, readable by its owner alone (default: to\n"
 		"                         standard output)\n",
-	.example = "  placet kubeconfig --server http://127.0.0.1:6443 -o placet.kubeconfig\n"
-		   "  placet kubeconfig --server https://placet.example:6443 --ca ca.pem \\\n"
-		   "    --token-file ann.token --embed -o ann.kubeconfig\n",
+	.example =
+		"  placet kubeconfig --server http://127.0.0.1:6443 -o placet.kubeconfig\n"
+		"  placet kubeconfig --server https://placet.example:6443 --ca ca.pem \\\n"
+		"    --token-file ann.token --embed -o ann.kubeconfig\n",
 	.common = OPTIONS_OFFLINE,
 	.own = own,
 	.take = set_option,
@@ -231,4 +232,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command kubeconfig_command = {
 	.words = "kubeconfig",
 	.summary = "write what kubectl needs to find the API",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

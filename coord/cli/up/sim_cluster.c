@@ -279,4 +279,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command sim_cluster_command = {.words = "sim-cluster",
                                             .summary =
                                                     "register and run simulated machines",
-                                            .run = run_command, .spec = &spec};
+                                            .run = run_command,
+                                            .spec = &spec};

@@ -229,12 +229,10 @@ static enum pl_code start_daemons(struct up *up, struct pl_err *err)
 		uint64_t share = left / (up->processes - i);
 		char name[CHILDREN_NAME_SIZE], shards[24];
 		const char *const args[] = {
-			up->placetd,   "--shards",
-			shards,        "--name",
-			name,          "--etcd",
-			up->endpoint,  "--ttl",
-			up->ttl,       "--log-level",
-			"warn",        i == 0 ? "--api-listen" : NULL,
+			up->placetd,    "--shards", shards,
+			"--name",       name,       "--etcd",
+			up->endpoint,   "--ttl",    up->ttl,
+			"--log-level",  "warn",     i == 0 ? "--api-listen" : NULL,
 			up->api.listen, NULL};
 
 		(void)snprintf(name, sizeof name, "up-%" PRIu64, i);
@@ -497,19 +495,18 @@ static enum pl_code run_up(struct up *up, struct pl_err *err)
 	return code;
 }
 
-static const struct option own[] = {{"store", required_argument, NULL, OPT_STORE},
-                                    {"shards", required_argument, NULL, OPT_SHARDS},
-                                    {"processes", required_argument, NULL, OPT_PROCESSES},
-                                    {"clusters", required_argument, NULL, OPT_CLUSTERS},
-                                    {"nodes", required_argument, NULL, OPT_NODES},
-                                    {"profile", required_argument, NULL, OPT_PROFILE},
-                                    {"ttl", required_argument, NULL, OPT_TTL},
-                                    {"api-port", required_argument, NULL,
-                                     OPT_API_PORT},
-                                    {"kubeconfig", required_argument, NULL,
-                                     OPT_KUBECONFIG},
-                                    SIM_OPTS_OWN(OPT_RUNS),
-                                    {0}};
+static const struct option own[] = {
+	{"store", required_argument, NULL, OPT_STORE},
+	{"shards", required_argument, NULL, OPT_SHARDS},
+	{"processes", required_argument, NULL, OPT_PROCESSES},
+	{"clusters", required_argument, NULL, OPT_CLUSTERS},
+	{"nodes", required_argument, NULL, OPT_NODES},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"ttl", required_argument, NULL, OPT_TTL},
+	{"api-port", required_argument, NULL, OPT_API_PORT},
+	{"kubeconfig", required_argument, NULL, OPT_KUBECONFIG},
+	SIM_OPTS_OWN(OPT_RUNS),
+	{0}};
 
 static const struct options_spec spec = {
 	.words = "up",
@@ -543,10 +540,9 @@ static const struct options_spec spec = {
 /* Settings for stores elsewhere do not hold for this one. */
 static void clear_environment(void)
 {
-	static const char *const names[] = {"PLACET_PREFIX",   "PLACET_USER",
-	                                    "PLACET_PASSWORD", "PLACET_CACERT",
-	                                    "PLACET_CERT",     "PLACET_KEY",
-	                                    "PLACET_SERVER"};
+	static const char *const names[] = {
+		"PLACET_PREFIX", "PLACET_USER", "PLACET_PASSWORD", "PLACET_CACERT",
+		"PLACET_CERT",   "PLACET_KEY",  "PLACET_SERVER"};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		(void)unsetenv(names[i]);
@@ -580,4 +576,5 @@ static enum exit_code run_command(int argc, char **argv)
 const struct command up_command = {
 	.words = "up",
 	.summary = "run a whole Placet in the foreground, to try it",
-	.run = run_command, .spec = &spec};
+	.run = run_command,
+	.spec = &spec};

@@ -23,9 +23,9 @@ static void take_line(const char *words, char *out, size_t size)
 
 static void up(void)
 {
-	static const char *const args[] = {
-		"up",      "--store", "memory",     "--shards", "2", "--processes", "1",
-		"--nodes", "3",       "--clusters", "2",        NULL};
+	static const char *const args[] = {"up", "--store",     "memory", "--shards",
+	                                   "2",  "--processes", "1",      "--nodes",
+	                                   "3",  "--clusters",  "2",      NULL};
 	const char *at;
 
 	T_EQ(unsetenv("KUBECONFIG"), 0);
@@ -85,8 +85,8 @@ static void prints_the_same(const char *const args[])
 
 static void submit_pods(void)
 {
-	static const char *const submit[] = {"submit", "-f", "-", "--endpoints", endpoint,
-	                                     NULL};
+	static const char *const submit[] = {"submit",      "-f",     "-",
+	                                     "--endpoints", endpoint, NULL};
 
 	T_EQ(placet_run(pods, submit), 0);
 	do
@@ -121,6 +121,44 @@ T_CASE_SECONDS(pods_of_the_api_are_those_of_the_store, 180)
 	down();
 }
 
+T_CASE_SECONDS(pods_are_deleted_through_the_api, 180)
+{
+	static const char budget[] =
+		"{\"kind\":\"PodDisruptionBudget\",\"apiVersion\":\"policy/v1\","
+		"\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},\"spec\":"
+		"{\"minAvailable\":\"50%\",\"selector\":{\"matchLabels\":"
+		"{\"app\":\"web\"}}}}";
+	static const char *const submit[] = {"submit",      "-f",     "-",
+	                                     "--endpoints", endpoint, NULL};
+
+	up();
+	T_EQ(placet_run(budget, submit), 0);
+	submit_pods();
+	SAME("get", "budgets", "-n", "shop", "-o", "name");
+	T_EQ(PLACET("get", "pdb", "--server", url), 0);
+	placet_prints("shop        web    50%");
+	SAME("get", "pods", "-o", "name");
+	T_EQ(PLACET("delete", "pod", "shop/d", "shop/none", "--server", url, "--yes"), 1);
+	placet_prints("shop/d deleted\n");
+	placet_says("shop/none: no such pod");
+	T_EQ(PLACET("delete", "pod", "shop/a", "--server", url), 1);
+	placet_says("--yes");
+	T_EQ(PLACET("delete", "pod", "-n", "shop", "-l", "app in (web,db)", "--server",
+	            url, "--yes"),
+	     0);
+	placet_prints("shop/a ");
+	placet_prints("shop/b deleted\n");
+	placet_prints("shop/c ");
+	T_EQ(PLACET("get", "pods", "--endpoints", endpoint), 0);
+	placet_says("no pods");
+	T_EQ(PLACET("delete", "pod", "-n", "shop", "--all", "--server", url, "--yes"), 0);
+	placet_says("no such pods");
+	T_EQ(PLACET("delete", "pod", "shop/a", "--ignore-not-found", "--server", url,
+	            "--yes"),
+	     0);
+	down();
+}
+
 T_CASE_SECONDS(nodes_of_the_api_are_those_of_the_store, 180)
 {
 	up();
@@ -141,9 +179,9 @@ T_CASE_SECONDS(nodes_of_the_api_are_those_of_the_store, 180)
 T_CASE_SECONDS(a_given_port_and_file_are_used_and_the_file_goes, 180)
 {
 	char dir[] = "/tmp/placet-up-test-XXXXXX", path[64];
-	const char *const args[] = {"up",  "--store",      "memory", "--shards", "1",
-	                            "--processes", "1", "--nodes",      "1",      "--kubeconfig",
-	                            path,  NULL};
+	const char *const args[] = {"up", "--store",      "memory", "--shards",
+	                            "1",  "--processes",  "1",      "--nodes",
+	                            "1",  "--kubeconfig", path,     NULL};
 
 	T_TRUE(mkdtemp(dir) != NULL);
 	(void)snprintf(path, sizeof path, "%s/k", dir);
@@ -275,9 +313,10 @@ T_CASE_SECONDS(shells_complete_live_names, 180)
 		T_STR(placet_rig.out, "up-0-0\nup-0-1\n");
 	}
 	if (run_shell("zsh", "true") == 0) {
-		T_EQ(run_shell("zsh", "autoload -Uz compinit; compinit -u -d /dev/null;"
-		                      "source <(placet completion zsh); whence -w _placet;"
-		                      "print $_comps[placet]"),
+		T_EQ(run_shell("zsh",
+		               "autoload -Uz compinit; compinit -u -d /dev/null;"
+		               "source <(placet completion zsh); whence -w _placet;"
+		               "print $_comps[placet]"),
 		     0);
 		T_STR(placet_rig.out, "_placet: function\n_placet\n");
 	}
