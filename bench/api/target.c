@@ -51,7 +51,7 @@ static void make_files(struct target *target)
 	target->token = token;
 }
 
-/* A port that is free now; the kernel gives it to nobody else soon. */
+/* A port that is free now; the kernel gives it to no other program soon. */
 static uint16_t free_port(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET,

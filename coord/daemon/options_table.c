@@ -98,7 +98,7 @@ static enum pl_code parse_api(struct daemon_opts *opts, const char *text,
 	return parse_plain(text, &opts->api, err);
 }
 
-/* Who may do what is not decided yet, so the API stays on the machine. */
+/* Clients of the API are not told apart yet, so it stays on the machine. */
 static bool is_loopback(const char *host)
 {
 	return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;

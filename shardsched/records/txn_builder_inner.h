@@ -19,7 +19,7 @@ enum builder_kind {
 struct builder_entry {
 	uint32_t compare, then, otherwise;
 	uint8_t compares, thens, otherwises;
-	uint8_t kind; /* enum builder_kind */
+	uint8_t kind;  /* enum builder_kind */
 	uint8_t bumps; /* the last so many writes are of keys that any writer may write */
 	/* No other writer writes these values: they hold the alloc's generation, or the
 	 * deciding shard and the time. So they prove that the transaction was applied. */

@@ -52,7 +52,7 @@ void pl_json_out_value(struct pl_json_out *out, struct pl_json value)
 	uint32_t start = out->depth;
 	struct pl_json at = value;
 	enum pl_json_type type = pl_json_type(at);
-	bool named = type == PL_JSON_OBJECT; /* what is in the container has a name */
+	bool named = type == PL_JSON_OBJECT; /* members of the container have names */
 
 	begin_copy(out, at, type);
 	if (!is_container(type))

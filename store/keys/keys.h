@@ -93,7 +93,7 @@ struct keys_id {
 	/* the last name in the key: of a node, a pod, a term, a shard, ... */
 	struct pl_span name;
 	uint64_t version;
-	/* of KEYS_OBJECT and KEYS_OBJECT_IN: "core" or "apps", and "services" */
+	/* names of KEYS_OBJECT and KEYS_OBJECT_IN: "core" or "apps", and "services" */
 	struct pl_span group, resource;
 };
 

@@ -7,7 +7,7 @@
 struct discovery_subresource {
 	uint16_t flag; /* enum schema_subresource */
 	const char *name;
-	/* Of the kind that is sent or answered; kind NULL: that of the resource. */
+	/* The kind that is sent or answered; kind NULL: that of the resource. */
 	const char *group, *version, *kind;
 	const char *verbs[4]; /* ends with NULL */
 };

@@ -28,7 +28,7 @@ struct object_piece {
 	uint32_t at, len;
 };
 
-/* What the informer keeps beside an entry. */
+/* Beside an entry the informer keeps where its parts are. */
 struct object_parts {
 	bool valid;   /* the value is a JSON object */
 	bool pointer; /* of a pod: it stands in another partition */

@@ -91,7 +91,7 @@ void object_members_but(struct object_writer *writer, struct pl_span json,
 	}
 }
 
-/* Objects that nobody gave a uid get one that stays the same as long as they live. */
+/* Objects without a uid get one that stays the same as long as they live. */
 static void put_stable_uid(struct object_writer *writer, const struct object *object)
 {
 	char uid[UID_SIZE], revision[24];

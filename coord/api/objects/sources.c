@@ -411,7 +411,7 @@ static void tell_touched(struct source *source, int64_t revision)
 
 static void on_change(struct source *source, const struct cache_note *note)
 {
-	if (!source->synced) /* nobody can have begun a watch */
+	if (!source->synced) /* no watch can have begun */
 		return;
 	if (!has_parts(source)) {
 		tell_single(source, note);

@@ -38,7 +38,7 @@ enum source_kind {
 
 enum {
 	SOURCE_ORDER_MAX = CACHE_ORDER_MAX,
-	/* Of namespace and name together, beside the longest group and plural: more than a
+	/* The bytes of namespace and name together, beside the longest group and plural: more than a
 	 * key has room for. */
 	SOURCE_NAMES_MAX = SOURCE_ORDER_MAX - 104
 };

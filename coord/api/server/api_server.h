@@ -28,7 +28,7 @@ struct api_server_opts {
 	const char *host;
 	uint16_t port;                    /* 0: the kernel chooses */
 	struct tls_server *tls;           /* NULL: clear text */
-	const char *token;                /* NULL: everybody may */
+	const char *token;                /* NULL: every client may */
 	struct http_server_limits limits; /* zeros: the defaults */
 	uint64_t stop_ms;                 /* 0: 5 s */
 	const char *version;              /* of Placet */

@@ -28,7 +28,7 @@ struct api_server {
 	struct openapi_cache openapi;
 	struct pl_timer timer;
 	struct kv_call *call;
-	uv_idle_t idle; /* its closing is the last thing of a stop */
+	uv_idle_t idle; /* closed as the last thing of a stop */
 	uint64_t stop_at_ms;
 	void (*closed)(void *ctx);
 	void *closed_ctx;

@@ -1,4 +1,5 @@
-/* What Kubernetes' API server does with objects of some kinds before it stores them. */
+/* Admission: what Kubernetes' API server does with objects of some kinds before it stores
+ * them. */
 #include "coord/api/verbs/change.h"
 
 static bool fail_memory(struct change *change)
@@ -92,7 +93,8 @@ static bool add_companion(struct change *change, const char *plural, const char 
 	return true;
 }
 
-/* What clients wait for in a new namespace comes with it, in the same transaction. */
+/* A new namespace comes with the objects that clients wait for in it, in the same
+ * transaction. */
 static bool admit_namespace(struct change *change)
 {
 	struct request *request = change->request;

@@ -1,4 +1,4 @@
-/* What creations, updates and deletions have in common: the object that a change is made
+/* The parts that creations, updates and deletions have in common: the object that a change is made
  * from, the commit by the kind of key, and the answer. */
 #include "coord/api/verbs/change.h"
 
@@ -193,7 +193,7 @@ static bool strip_pod(struct change *change)
 	                json_new_copy(arena, json_tree_root(&tree)));
 }
 
-/* What only the answer shows goes: it is computed anew each time. */
+/* Removes the members that only the answer shows: they are computed anew each time. */
 static bool strip_shown(struct change *change)
 {
 	struct cJSON *meta = json_get(change->wanted.root, "metadata");

@@ -36,11 +36,11 @@ struct change {
 	unsigned tries;
 	enum body_format format;
 	struct json_tree patch;  /* the body of an update */
-	struct json_tree scaled; /* what a Scale changes of the workload */
+	struct json_tree scaled; /* the changes that a Scale makes to the workload */
 	bool is_scale;
 	struct json_tree wanted; /* the object as the API shows it */
 	struct pl_span stored;   /* as it is written */
-	/* What the change is made from; empty for a creation. Entries are referenced. */
+	/* The object that the change is made from; empty for a creation. Entries are referenced. */
 	struct object current;
 	int64_t wanted_revision; /* resourceVersion of the body; 0: any */
 	struct schema_report *report;
@@ -52,7 +52,7 @@ struct change {
 	int64_t grace_s;    /* of a deletion; -1: not said */
 	struct pl_span uid; /* precondition of a deletion; empty: none */
 	bool evicts, asked;
-	const char *why; /* it was withheld; in the arena */
+	const char *why; /* the reason why an eviction is withheld; in the arena */
 	enum pod_request_outcome outcome;
 	struct builder_node node; /* nodes */
 	struct pl_span node_alloc;
@@ -101,7 +101,7 @@ bool meta_of_changed(struct change *change);
 
 /* -- managers.c ---------------------------------------------------------------------------- */
 
-/* Who writes, by the query or the user agent. */
+/* The manager that writes, by the query or the user agent. */
 struct field_writer change_writer(struct change *change);
 /* Notes in the wanted object's managedFields what the change from old (absent: none) has
  * written. False: it has been answered. */
@@ -112,7 +112,7 @@ bool change_apply(struct change *change, struct pl_json live);
 
 /* -- admission.c -------------------------------------------------------------------------- */
 
-/* What Kubernetes' API server does with objects of a kind before they are stored. False:
+/* Does what Kubernetes' API server does with objects of a kind before they are stored. False:
  * it has been answered. */
 bool admit(struct change *change);
 /* The rules of the scheduler's fields, after the schema's. */

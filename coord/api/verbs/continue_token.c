@@ -18,7 +18,7 @@ struct pl_span continue_token_print(struct pl_arena *arena, int64_t revision,
 	if (out == NULL)
 		return (struct pl_span){0};
 	written = EVP_EncodeBlock(out, (const uint8_t *)text, (int)len);
-	/* The alphabet of URLs, without padding, so that nobody has to escape it. */
+	/* The alphabet of URLs, without padding, so that no client has to escape it. */
 	while (written > 0 && out[written - 1] == '=')
 		written--;
 	for (int i = 0; i < written; i++)

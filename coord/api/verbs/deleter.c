@@ -83,7 +83,7 @@ static void on_deletion(struct write *write, const struct write_outcome *outcome
 	struct deleter_entry *entry = write->ctx;
 	struct deleter *deleter = entry->deleter;
 
-	/* What another writer has changed or deleted first is not this deletion's. */
+	/* An object that another writer has changed or deleted first does not count. */
 	cache_entry_unref(entry->held);
 	deleter->deleted += outcome->result == WRITE_DONE;
 	if (outcome->result == WRITE_FAILED && deleter->err.code == PL_OK)

@@ -1,4 +1,4 @@
-/* What every cluster has from its beginning: the namespaces that clients expect. */
+/* First objects: the namespaces that clients expect in every cluster from its beginning. */
 #ifndef COORD_API_VERBS_FIRST_OBJECTS_H
 #define COORD_API_VERBS_FIRST_OBJECTS_H
 

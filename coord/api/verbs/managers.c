@@ -1,4 +1,4 @@
-/* Who owns which fields: the managers of an object, and server-side apply. */
+/* The managers of an object's fields, and server-side apply. */
 #include "coord/api/verbs/change.h"
 
 enum { MANAGER_MAX = 128 };

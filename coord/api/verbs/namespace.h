@@ -14,7 +14,7 @@ PL_NODISCARD enum pl_code namespace_emptier_open(struct api *api,
                                                  struct pl_err *err);
 /* A namespace, or something in one that terminates, has changed. */
 void namespace_emptier_kick(struct namespace_emptier *emptier);
-/* What is under way ends; closed is called later, once. */
+/* Operations under way end; closed is called later, once. */
 void namespace_emptier_close(struct namespace_emptier *emptier, void (*closed)(void *ctx),
                              void *ctx);
 

@@ -1,4 +1,4 @@
-/* What the server decides of an object's metadata. */
+/* The part of an object's metadata that the server decides. */
 #include <inttypes.h>
 #include <openssl/rand.h>
 #include <stdio.h>

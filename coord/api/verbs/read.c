@@ -67,7 +67,7 @@ struct list_stream {
 	struct pl_buf after; /* order of the last object that was written */
 	/* order of the last object of a Table's page, whose head is written first */
 	struct pl_buf page_end;
-	struct pl_buf buf; /* what has not been sent yet */
+	struct pl_buf buf; /* bytes that have not been sent yet */
 	struct pl_json_out out;
 	struct table_writer table;
 	struct pl_arena scratch, rows;

@@ -30,7 +30,7 @@ enum {
 
 struct pod_change_queue;
 
-/* What all requests share; of one thread. */
+/* The parts that all requests share; of one thread. */
 struct api {
 	struct kv *kv;
 	struct service service;

@@ -1,5 +1,5 @@
 /*
- * What a request of the API names: the path and the query, decoded. Pure.
+ * The path and the query of a request of the API, decoded. Pure.
  *
  *	/api/v1/namespaces/shop/pods/web-0/status
  *	/apis/apps/v1/deployments?labelSelector=app%3Dweb&limit=500

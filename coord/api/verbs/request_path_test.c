@@ -82,7 +82,7 @@ T_CASE(other_paths_name_nothing)
 		"/api/v2/nodes",
 		"/api/v1/secrets",
 		"/apis/apps/v1beta1/deployments",
-		"/apis/nobody/v1/things",
+		"/apis/none/v1/things",
 		"/apis/apps/v1",
 		"/api/v1/a/b/c/d/e/f/g/h/i/j/k",
 	};
@@ -191,8 +191,8 @@ T_CASE(a_continue_token_reads_back_and_others_do_not)
 	T_TRUE(!continue_token_parse(&arena, PL_SPAN_LIT("!!!"), &revision, &order));
 	T_TRUE(!continue_token_parse(&arena, PL_SPAN_LIT("djEgMCBhLw"), &revision,
 	                             &order)); /* revision 0 */
-	/* A token that somebody has changed is none, or names another place: never memory
-	 * that is not its own. */
+	/* A changed token is none, or names another place: never memory that is not its
+	 * own. */
 	for (int i = 0; i < 2000; i++) {
 		uint8_t changed[64];
 

@@ -35,7 +35,7 @@ static bool read_current(struct change *change, struct json_tree *out)
 	pl_buf_done(&buf);
 	if (code == PL_OK) {
 		schema_report_init(report, &request->arena);
-		/* What stands in the store may be older than a rule. */
+		/* The stored object may be older than a rule. */
 		code = schema_decode(out, request->path.resource->type, report);
 		if (code == PL_INVALID)
 			code = PL_OK;

@@ -18,7 +18,7 @@ static uint64_t batch_ms(const struct watch_channel *channel)
 {
 	uint64_t ms = channel->users / WATCHERS_PER_MS;
 
-	/* Of a Table each watcher gets bytes of its own: the first has the columns. */
+	/* Each watcher of a Table gets bytes of its own: the first has the columns. */
 	if (channel->shape.as == ACCEPT_AS_TABLE)
 		return 0;
 	return ms < BATCH_MS_MAX ? ms : BATCH_MS_MAX;

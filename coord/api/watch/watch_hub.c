@@ -92,7 +92,8 @@ static void encoded_done(struct encoded *encoded)
 		http_blob_unref(encoded->at[i].blob);
 }
 
-/* What the change is to those who see only what the filter lets pass. False: nothing. */
+/* The type of the change for watchers that see only what the filter lets pass. False:
+ * none. */
 static bool event_type(const struct watch_channel *channel,
                        const struct source_change *change, enum watch_event_type *out)
 {
@@ -425,7 +426,8 @@ static enum pl_code channel_new(struct watch_hub *hub, const struct watch_opts *
 	channel->namespace = pl_arena_dup(&channel->arena, opts->namespace);
 	channel->name = pl_arena_dup(&channel->arena, opts->name);
 	if (opts->namespace.len + opts->name.len <= SOURCE_NAMES_MAX &&
-	    (opts->name.len == 0 || opts->namespace.len > 0 || !opts->resource->namespaced))
+	    (opts->name.len == 0 || opts->namespace.len > 0 ||
+	     !opts->resource->namespaced))
 		channel->prefix_len = source_prefix(opts->resource, opts->namespace,
 		                                    opts->name, channel->prefix);
 	else

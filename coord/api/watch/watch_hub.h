@@ -57,7 +57,7 @@ struct watch_channel;
 
 enum watcher_state { WATCHER_INITIAL, WATCHER_LIVE, WATCHER_ENDED };
 
-/* What a client asks for. Borrowed during watch_begin; selectors are parsed again from
+/* The options of a watch. Borrowed during watch_begin; selectors are parsed again from
  * their text by the channel. */
 struct watch_opts {
 	const struct schema_resource *resource;

@@ -206,7 +206,7 @@ static void wait_again(struct write_queue *queue, struct write *write)
 	queue->waiting_count++;
 }
 
-/* What the failed transaction says of one write. */
+/* Reads the verdicts of the failed transaction about one write. */
 static bool read_verdicts(const struct write_slot *slot, const struct write *write,
                           const struct kv_result *result,
                           struct builder_found found[WRITE_ENTRIES_MAX], bool *refused)
