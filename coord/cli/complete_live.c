@@ -150,10 +150,11 @@ static void print_names(FILE *from, const struct complete_line *line, const char
 static void print_contexts(const struct complete_line *line)
 {
 	struct kubeconfig config;
+	struct pl_err err = {0};
 	const char *name;
 
 	kubeconfig_init(&config);
-	if (kubeconfig_load(&config, complete_value(line, "kubeconfig", 0), NULL) ==
+	if (kubeconfig_load(&config, complete_value(line, "kubeconfig", 0), &err) ==
 	    PL_OK) {
 		for (size_t i = 0;
 		     (name = kubeconfig_name(&config, KUBECONFIG_CONTEXTS, i)) != NULL;

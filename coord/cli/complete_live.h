@@ -2,7 +2,7 @@
 #ifndef COORD_CLI_COMPLETE_LIVE_H
 #define COORD_CLI_COMPLETE_LIVE_H
 
-/* What may stand at a place of a command line. */
+/* Kinds of words at a place of a command line. */
 enum complete_kind {
 	COMPLETE_NOTHING,
 	COMPLETE_FILES,

@@ -18,7 +18,7 @@ static struct kube_rig {
 	struct kubeconfig_target target;
 	char head[TEXT_SIZE], sent[TEXT_SIZE];
 	const char *answer;
-	/* Of the last call. */
+	/* The last call. */
 	char body[TEXT_SIZE];
 	struct pl_err err;
 	unsigned done, pieces;

@@ -1,4 +1,4 @@
-/* What a Kubernetes API says when it refuses: a Status, or no more than a number. */
+/* Refusals of a Kubernetes API: a Status, or no more than a number. */
 #include "coord/kubeconfig/kube_client.h"
 #include "store/base/json.h"
 

@@ -74,7 +74,7 @@ static enum pl_code check_members(struct pl_json part, enum kubeconfig_kind kind
 
 /* -- adding ------------------------------------------------------------------------- */
 
-/* What one file adds, until all of it is known to be valid. */
+/* The entries of one file, until all of it is known to be valid. */
 struct adding {
 	struct kubeconfig *config;
 	const char *path;

@@ -10,7 +10,7 @@
  * checks of certificates) is refused when a context that needs it is resolved, so that
  * the other contexts of a file work.
  *
- * Everything that is given out lives in the kubeconfig's arena. Secrets are in that memory,
+ * err is never NULL. Everything that is given out lives in the kubeconfig's arena. Secrets are in that memory,
  * and never in an error.
  */
 #ifndef COORD_KUBECONFIG_KUBECONFIG_H

@@ -60,7 +60,7 @@ static enum pl_code add_file(struct kubeconfig *config, const char *path,
 
 /* -- where the files are ---------------------------------------------------------------- */
 
-/* Those of KUBECONFIG; a missing one is skipped. */
+/* Adds the files of KUBECONFIG; a missing one is skipped. */
 static enum pl_code add_listed(struct kubeconfig *config, const char *list,
                                unsigned *added, struct pl_err *err)
 {

@@ -7,7 +7,7 @@
 struct kubeconfig_entry {
 	struct kubeconfig_entry *next;
 	const char *name;
-	struct pl_json part; /* its "cluster", "user" or "context"; absent: it has none */
+	struct pl_json part; /* the "cluster", "user" or "context"; absent: none */
 	const char *path;    /* of the file */
 };
 

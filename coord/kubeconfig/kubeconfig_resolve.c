@@ -6,7 +6,7 @@
 
 struct resolving {
 	struct kubeconfig *config;
-	const struct kubeconfig_entry *entry; /* whose members are read */
+	const struct kubeconfig_entry *entry; /* the entry that is read */
 	const char *what;                     /* "cluster", "user" */
 	struct pl_err *err;
 };

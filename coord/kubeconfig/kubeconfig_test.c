@@ -41,7 +41,7 @@ static const char plain[] =
 	"  context: {cluster: east, user: ann, namespace: shop}\n"
 	"- name: here\n"
 	"  context: {cluster: here, user: robot}\n"
-	"- name: nobody\n"
+	"- name: alone\n"
 	"  context: {cluster: here}\n"
 	"- name: loose\n"
 	"  context: {cluster: loose}\n"
@@ -90,7 +90,7 @@ T_CASE(a_context_names_a_cluster_and_a_user)
 	T_STR(target.server, "http://127.0.0.1:8001");
 	T_STR(target.token_file, "/home/ann/.kube/robot.token");
 	T_TRUE(target.namespace == NULL && target.cert_file == NULL);
-	resolve("nobody");
+	resolve("alone");
 	T_TRUE(target.token_file == NULL);
 	kubeconfig_done(&config);
 }

@@ -1,7 +1,7 @@
 /*
  * Target files are the certificates and keys of a target as files, which TLS reads: those
  * that the kubeconfig names, and for what stands in the kubeconfig files in memory, which
- * nobody else can open by name.
+ * no other user can open.
  */
 #ifndef COORD_KUBECONFIG_TARGET_FILES_H
 #define COORD_KUBECONFIG_TARGET_FILES_H

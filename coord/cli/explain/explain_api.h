@@ -6,7 +6,7 @@
 
 struct explanation_verdict {
 	bool has_place; /* the pod has a node */
-	bool nowhere;   /* it would get none */
+	bool nowhere;   /* the pod would get none */
 };
 
 /* json: the Explanation as it came, instead of a text. */

@@ -105,7 +105,7 @@ static enum pl_code print_plan(const struct plan_asked *asked, struct pl_buf *bo
 
 /* -- what is answered --------------------------------------------------------------------- */
 
-enum plan_column { NAMESPACE, NAME, VERDICT, NODE, REASON, COLUMN_COUNT };
+enum planned_column { NAMESPACE, NAME, VERDICT, NODE, REASON, COLUMN_COUNT };
 
 static const struct output_column columns[] = {
 	[NAMESPACE] = {"NAMESPACE", "namespace", OUTPUT_ALWAYS},

@@ -16,17 +16,17 @@
 
 enum { AGAIN_MS = 200, BODY_MAX = 4096 };
 
-struct doomed_pod {
-	struct doomed_pod *next;
+struct deletion {
+	struct deletion *next;
 	struct pl_span namespace, name, uid;
-	bool terminates; /* it was deleted, and was still there */
+	bool terminates; /* the pod was still there when it had been deleted */
 };
 
 struct deleting {
 	struct pods_request *job;
 	struct api_session *api;
 	struct pl_arena arena, scratch;
-	struct doomed_pod *first, **last;
+	struct deletion *first, **last;
 	uint64_t count;
 };
 
@@ -35,19 +35,20 @@ struct deleting {
 static enum pl_code add_pod(void *ctx, struct pl_json pod, struct pl_err *err)
 {
 	struct deleting *deleting = ctx;
-	struct doomed_pod *doomed = pl_arena_zalloc(&deleting->arena, 1, sizeof *doomed);
+	struct deletion *deletion =
+		pl_arena_zalloc(&deleting->arena, 1, sizeof *deletion);
 
-	if (doomed == NULL)
+	if (deletion == NULL)
 		return pl_err_set(err, PL_NOMEM, "the pods' names");
-	doomed->namespace =
+	deletion->namespace =
 		pl_arena_dup(&deleting->arena, api_text(pod, "metadata.namespace"));
-	doomed->name = pl_arena_dup(&deleting->arena, api_text(pod, "metadata.name"));
-	doomed->uid = pl_arena_dup(&deleting->arena, api_text(pod, "metadata.uid"));
-	if (doomed->namespace.at == NULL || doomed->name.at == NULL ||
-	    doomed->uid.at == NULL)
+	deletion->name = pl_arena_dup(&deleting->arena, api_text(pod, "metadata.name"));
+	deletion->uid = pl_arena_dup(&deleting->arena, api_text(pod, "metadata.uid"));
+	if (deletion->namespace.at == NULL || deletion->name.at == NULL ||
+	    deletion->uid.at == NULL)
 		return pl_err_set(err, PL_NOMEM, "the pods' names");
-	*deleting->last = doomed;
-	deleting->last = &doomed->next;
+	*deleting->last = deletion;
+	deleting->last = &deletion->next;
 	deleting->count++;
 	return PL_OK;
 }
@@ -114,7 +115,7 @@ static enum pl_code find_named(struct deleting *deleting, struct pl_err *err)
 
 /* -- one after the other ------------------------------------------------------------------- */
 
-static enum pl_code print_options(const struct doomed_pod *pod, bool force,
+static enum pl_code print_options(const struct deletion *pod, bool force,
                                   struct pl_buf *out)
 {
 	struct pl_json_out json;
@@ -135,7 +136,7 @@ static enum pl_code print_options(const struct doomed_pod *pod, bool force,
 }
 
 /* Whether that very pod is there. */
-static enum pl_code is_there(struct deleting *deleting, const struct doomed_pod *pod,
+static enum pl_code is_there(struct deleting *deleting, const struct deletion *pod,
                              bool *out, struct pl_err *err)
 {
 	struct pl_json seen;
@@ -145,7 +146,7 @@ static enum pl_code is_there(struct deleting *deleting, const struct doomed_pod 
 	return code == PL_NOTFOUND ? PL_OK : code;
 }
 
-static enum pl_code delete_pod(struct deleting *deleting, struct doomed_pod *pod,
+static enum pl_code delete_pod(struct deleting *deleting, struct deletion *pod,
                                struct pl_err *err)
 {
 	struct api_request request = {.method = "DELETE"};
@@ -182,7 +183,7 @@ static enum pl_code await_gone(struct deleting *deleting, struct pl_err *err)
 	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
 	uint64_t begin_ms = pl_clock_ms(), most_ms = deleting->job->timeout_ms;
 
-	for (struct doomed_pod *pod = deleting->first; pod != NULL;) {
+	for (struct deletion *pod = deleting->first; pod != NULL;) {
 		bool there = pod->terminates;
 
 		if (there && is_there(deleting, pod, &there, err) != PL_OK)
@@ -206,7 +207,7 @@ static enum pl_code delete_all(struct deleting *deleting, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
-	for (struct doomed_pod *pod = deleting->first; pod != NULL && code == PL_OK;
+	for (struct deletion *pod = deleting->first; pod != NULL && code == PL_OK;
 	     pod = pod->next)
 		code = delete_pod(deleting, pod, err);
 	(void)fflush(stdout);

@@ -29,7 +29,7 @@ static enum pl_code add_pod(void *ctx, struct pl_json pod, struct pl_err *err)
 	return row_list_add(&asking->list, &row, err);
 }
 
-/* What the server can select. */
+/* The query has all that the server can select. */
 static enum pl_code make_query(const struct pod_filter *filter, struct pl_buf *query)
 {
 	char node[MEMBER_NAME_SIZE];

@@ -31,7 +31,7 @@ static enum state_phase phase_of(struct pl_json pod)
 	return STATE_BOUND;
 }
 
-/* What a shard has decided, as far as the API tells. */
+/* Reads what a shard has decided, as far as the API tells. */
 static void read_decision(struct pl_json pod, struct pod_state *out)
 {
 	struct pl_json scheduled = api_condition(pod, "PodScheduled");

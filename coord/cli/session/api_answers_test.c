@@ -1,4 +1,4 @@
-/* What commands make of the API's answers, from a server that gives prepared ones. */
+/* Commands and the API's answers, from a server that gives prepared ones. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -117,7 +117,7 @@ T_CASE(an_explanation_is_told)
 	      "  would help: 2 cpu more\n");
 	T_EQ(PLACET("explain", "pod", "web-1", "-n", "shop", "-o", "json"), 1);
 	placet_prints("\"revision\": \"123\"");
-	/* It has a node, whatever would be decided now. */
+	/* The pod has a node, whatever would be decided now. */
 	T_EQ(PLACET("explain", "pod", "shop/web-2"), 0);
 	placet_prints("is Bound on east/n-\\x1b[1m");
 	T_EQ(PLACET("explain", "pod", "shop/none"), 1);

@@ -66,7 +66,7 @@ enum pl_code api_opts_choose(struct api_opts *opts, const struct store_opts *sto
 	return PL_OK;
 }
 
-/* What a kubeconfig says; in a pod without one, the pod's own cluster. */
+/* The target of a kubeconfig; in a pod without one, the pod's own cluster. */
 static enum pl_code named_target(const struct api_opts *opts, struct kubeconfig *config,
                                  struct kubeconfig_target *out, struct pl_err *err)
 {

@@ -25,7 +25,7 @@ typedef enum pl_code api_session_fn(void *ctx, struct api_session *api,
 PL_NODISCARD enum pl_code api_session_open(struct api_session *api,
                                            const struct options *options,
                                            struct pl_err *err);
-/* Of a server that was started without a token. */
+/* The server wants no token. */
 PL_NODISCARD enum pl_code api_session_open_url(struct api_session *api, const char *url,
                                                uint64_t timeout_ms, struct pl_err *err);
 void api_session_close(struct api_session *api);

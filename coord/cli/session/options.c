@@ -281,8 +281,8 @@ static enum pl_code store_init(const struct options_spec *spec, struct options *
 	return code == PL_OK ? prefix_set(out, prefix == NULL ? "" : prefix, err) : code;
 }
 
-/* Decides between the API and the store. A plugin of kubectl never falls back to a store
- * that nobody named. */
+/* Decides between the API and the store. A plugin of kubectl never falls back to the
+ * default store. */
 static enum pl_code choose_side(const struct options_spec *spec, struct options *out,
                                 struct pl_err *err)
 {

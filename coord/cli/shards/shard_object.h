@@ -8,7 +8,7 @@
 
 struct shard_object {
 	struct roster_entry entry;
-	bool drain; /* it is wanted drained */
+	bool drain; /* the configuration wants the shard drained */
 };
 
 /* Borrows from the object and the arena. PL_NOMEM. */

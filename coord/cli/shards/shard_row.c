@@ -235,7 +235,7 @@ static enum pl_code put_times(const struct roster_entry *entry, int64_t now_ms,
 	return PL_OK;
 }
 
-/* What the API does not tell. */
+/* Columns that the API does not tell. */
 static void put_private(const struct membership *member, struct output_row *row)
 {
 	output_int(row, SALT, member->salt);

@@ -13,7 +13,7 @@ enum { UP_API_PATH_SIZE = 4096 };
 struct up_api {
 	uint64_t port;          /* 0: any that is free */
 	const char *kubeconfig; /* NULL: a file in a directory of our own */
-	/* Of the running one. */
+	/* The rest is set while the API is served. */
 	char listen[32]; /* "127.0.0.1:6443" */
 	char url[40];
 	char dir[64]; /* "": none */

@@ -335,6 +335,14 @@ T_CASE(completion_without_a_server_has_no_names)
 	T_STR(placet_rig.out, "etcd\nmemory\n:4\n");
 	T_EQ(PLACET("__complete", "no", "such", ""), 0);
 	T_STR(placet_rig.out, ":4\n");
+	/* Contexts are those of the file; a malformed one has none. */
+	T_EQ(PLACET("__complete", "shards", "--kubeconfig", "tests/none", "--context",
+	            ""),
+	     0);
+	T_STR(placet_rig.out, ":4\n");
+	T_EQ(setenv("KUBECONFIG", getenv("PLACET"), 1), 0);
+	T_EQ(PLACET("__complete", "shards", "--context", ""), 0);
+	T_STR(placet_rig.out, ":4\n");
 	T_EQ(PLACET("completion", "tcsh"), 2);
 	placet_says("want bash, zsh or fish");
 }
