@@ -88,8 +88,10 @@ static bool split(struct pl_span path, struct path_parts *out)
 			from < end ? memchr(from, '/', (size_t)(end - from)) : NULL;
 
 		at = slash == NULL ? end : slash;
-		if (at == from)
+		if (from == end)
 			break; /* a slash at the end */
+		if (at == from)
+			return false;
 		if (out->count == 4)
 			return false;
 		out->at[out->count++] = pl_span(from, (size_t)(at - from));
@@ -100,6 +102,12 @@ static bool split(struct pl_span path, struct path_parts *out)
 static bool part_is(const struct path_parts *parts, unsigned at, const char *word)
 {
 	return at < parts->count && pl_span_eq(parts->at[at], pl_span_str(word));
+}
+
+static bool is_read(const struct http_request *request)
+{
+	return pl_span_eq(request->method, PL_SPAN_LIT("GET")) ||
+	       pl_span_eq(request->method, PL_SPAN_LIT("HEAD"));
 }
 
 static void write_groups(const struct discovery *discovery, bool core,
@@ -184,7 +192,11 @@ static bool route_discovery(struct api_server *server, struct http_exchange *exc
 	pl_buf_init(&buf, 8 << 20);
 	pl_json_out_init(&out, &buf);
 	found = write_discovery(&discovery, request->path, &accept, &out);
-	if (found && pl_json_out_done(&out) == PL_OK)
+	if (found && !is_read(request)) {
+		struct api_status status = status_no_such_method();
+
+		answer_api_status(exchange, &status);
+	} else if (found && pl_json_out_done(&out) == PL_OK)
 		answer_with_etag(exchange, request, accept_content_type(&accept),
 		                 pl_buf_span(&buf));
 	else if (found)
