@@ -99,6 +99,28 @@ static bool body_json(struct request *request, enum body_format format,
 					    "error decoding the body: %s", err.msg)));
 }
 
+/* Members that come twice: the last one counts, as in Kubernetes, and the client is told.
+ * False: it has been answered. */
+static bool without_duplicates(struct request *request, struct pl_span *json)
+{
+	struct schema_report *report =
+		pl_arena_zalloc(&request->arena, 1, sizeof *report);
+	enum schema_strictness strictness;
+
+	if (report == NULL)
+		return no_memory(request);
+	if (!schema_strictness_of(request->query.fieldValidation, &strictness))
+		strictness = SCHEMA_STRICT;
+	schema_report_init(report, &request->arena);
+	if (schema_drop_duplicates(*json, report, json) != PL_OK)
+		return no_memory(request);
+	if (strictness == SCHEMA_STRICT && report->unknown_count > 0)
+		return bad_request(request, schema_report_strict(report));
+	for (uint32_t i = 0; strictness == SCHEMA_WARN && i < report->unknown_count; i++)
+		request_warn(request, report->unknown[i]);
+	return true;
+}
+
 bool body_read(struct request *request, const struct schema_type *type,
                struct json_tree *out)
 {
@@ -125,6 +147,11 @@ bool body_read(struct request *request, const struct schema_type *type,
 		return true;
 	}
 	code = json_tree_parse(&request->arena, json, &body_limits, out, &err);
+	if (code == PL_INVALID) {
+		if (!without_duplicates(request, &json))
+			return false;
+		code = json_tree_parse(&request->arena, json, &body_limits, out, &err);
+	}
 	if (code == PL_NOMEM)
 		return no_memory(request);
 	if (code == PL_LIMIT) {
