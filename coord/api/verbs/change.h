@@ -165,6 +165,8 @@ bool scale_to_patch(struct change *change);
 /* -- pods and namespaces ------------------------------------------------------------------ */
 
 void commit_pod_delete(struct change *change);
+/* Kind and words of DeleteOptions. False: it has been answered. */
+bool delete_options_check(struct request *request, struct cJSON *options);
 /* Grace and preconditions of DeleteOptions. False: it has been answered. */
 bool delete_options_read(struct change *change, struct cJSON *options);
 void request_bind(struct request *request);

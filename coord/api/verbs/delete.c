@@ -1,8 +1,33 @@
 /* DELETE of an object or a collection, eviction, binding. */
 #include "coord/api/verbs/finalizer.h"
+#include "coord/api/verbs/request_options.h"
 #include "shardsched/model/object.h"
 
 /* -- options ------------------------------------------------------------------------- */
+
+bool delete_options_check(struct request *request, struct cJSON *options)
+{
+	struct options_of_delete words = {
+		.propagation = meta_text(options, "propagationPolicy"),
+		.has_orphans = json_get(options, "orphanDependents") != NULL};
+	struct pl_json dry = {.node = json_get(options, "dryRun")};
+	struct pl_span kind = meta_text(options, "kind");
+	struct api_status status;
+	const char *word = "";
+
+	PL_JSON_EACH (item, dry)
+		if (pl_json_as_string(item, &word, NULL) == PL_OK &&
+		    strcmp(word, "All") != 0)
+			words.dry_run = pl_span_str(word);
+	if (kind.len > 0 && !pl_span_eq(kind, PL_SPAN_LIT("DeleteOptions")))
+		status = status_bad_request(
+			PL_SPAN_LIT("decoded object cannot be converted to "
+		                    "DeleteOptions"));
+	else if (options_check_delete(&request->arena, &words, &status))
+		return true;
+	answer_status(request, &status);
+	return false;
+}
 
 bool delete_options_read(struct change *change, struct cJSON *options)
 {
@@ -10,10 +35,12 @@ bool delete_options_read(struct change *change, struct cJSON *options)
 	struct cJSON *preconditions = json_get(options, "preconditions");
 	double seconds = 0;
 
+	if (!delete_options_check(change->request, options))
+		return false;
 	if (grace != NULL &&
 	    pl_json_as_double((struct pl_json){.node = grace}, &seconds, NULL) == PL_OK)
 		change->grace_s = (int64_t)seconds;
-	if (json_get(options, "dryRun") != NULL)
+	if (pl_json_count((struct pl_json){.node = json_get(options, "dryRun")}) > 0)
 		change->dry_run = true;
 	if (preconditions != NULL) {
 		change->uid = meta_text(preconditions, "uid");
@@ -48,6 +75,7 @@ static bool options_read(struct change *change)
 static bool preconditions_hold(struct change *change)
 {
 	struct request *request = change->request;
+	struct pl_span uid;
 	struct pl_buf buf;
 	struct api_status status;
 	bool same = true;
@@ -60,22 +88,26 @@ static bool preconditions_hold(struct change *change)
 	if (change->uid.len == 0)
 		return true;
 	pl_buf_init(&buf, OBJECT_TEXT_MAX);
-	if (object_write(&change->current, &buf) == PL_OK) {
-		char *quoted =
-			pl_arena_printf(&request->arena, "\"uid\":\"" PL_SPAN_FMT "\"",
-		                        PL_SPAN_ARG(change->uid));
-
-		same = quoted != NULL &&
-		       memmem(buf.at, buf.len, quoted, strlen(quoted)) != NULL;
+	if (object_write(&change->current, &buf) != PL_OK) {
+		pl_buf_done(&buf);
+		answer_no_memory(request);
+		return false;
 	}
+	uid = object_member(object_member(pl_buf_span(&buf), "metadata"), "uid");
+	uid = uid.len < 2 ? pl_span("", 0) : pl_span(uid.at + 1, uid.len - 2);
+	same = pl_span_eq(uid, change->uid);
+	if (!same)
+		status = status_conflict(
+			&request->arena, request_about(request),
+			pl_span_str(pl_arena_printf(
+				&request->arena,
+				"Precondition failed: UID in precondition: " PL_SPAN_FMT
+				", UID in object meta: " PL_SPAN_FMT,
+				PL_SPAN_ARG(change->uid), PL_SPAN_ARG(uid))));
 	pl_buf_done(&buf);
-	if (same)
-		return true;
-	status = status_conflict(&request->arena, request_about(request),
-	                         PL_SPAN_LIT("Precondition failed: UID in precondition "
-	                                     "differs from the object's"));
-	answer_status(request, &status);
-	return false;
+	if (!same)
+		answer_status(request, &status);
+	return same;
 }
 
 /* -- one object ------------------------------------------------------------------------- */

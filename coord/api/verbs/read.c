@@ -287,6 +287,14 @@ static void send_piece(struct request *request, struct list_stream *list)
 	list->buf.len = 0;
 }
 
+static void answer_bad_token(struct request *request)
+{
+	struct api_status status = status_bad_request(
+		PL_SPAN_LIT("continue: the token is not one of this list"));
+
+	answer_status(request, &status);
+}
+
 static void list_failed(struct request *request, enum pl_code code)
 {
 	struct list_stream *list = request->list;
@@ -297,6 +305,8 @@ static void list_failed(struct request *request, enum pl_code code)
 	} else if (code == PL_COMPACTED) {
 		status = status_expired(pl_span_str(status_continue_expired_message));
 		answer_status(request, &status);
+	} else if (code == PL_FUTURE) { /* a token that was made up */
+		answer_bad_token(request);
 	} else {
 		answer_no_memory(request);
 	}
@@ -357,21 +367,10 @@ bool request_filter(struct request *request, struct object_filter *filter)
 	return false;
 }
 
-static bool parse_limit(struct request *request, struct list_stream *list)
+static void parse_limit(const struct request *request, struct list_stream *list)
 {
-	struct api_status status;
-
-	list->limit = INT64_MAX;
-	if (request->query.limit.len == 0)
-		return true;
-	if (!request_number(request->query.limit, &list->limit)) {
-		status = status_bad_request(PL_SPAN_LIT("limit: must be a number"));
-		answer_status(request, &status);
-		return false;
-	}
-	if (list->limit == 0)
+	if (!request_number(request->query.limit, &list->limit) || list->limit == 0)
 		list->limit = INT64_MAX;
-	return true;
 }
 
 static void list_fresh(struct request *request)
@@ -395,7 +394,6 @@ static void list_fresh(struct request *request)
 
 static bool begin_at(struct request *request, struct list_stream *list)
 {
-	struct api_status status;
 	struct pl_span order;
 	int64_t revision;
 
@@ -410,9 +408,7 @@ static bool begin_at(struct request *request, struct list_stream *list)
 	                          &list->revision, &order) ||
 	    pl_buf_add(&list->after, order) != PL_OK ||
 	    !pl_span_starts(order, pl_span(list->prefix, list->prefix_len))) {
-		status = status_bad_request(
-			PL_SPAN_LIT("continue: the token is not one of this list"));
-		answer_status(request, &status);
+		answer_bad_token(request);
 		return false;
 	}
 	return true;
@@ -434,8 +430,8 @@ void request_list(struct request *request)
 	pl_arena_init(&list->rows, 4096, REQUEST_ARENA_MAX);
 	list->prefix_len = source_prefix(request->path.resource, request->path.namespace,
 	                                 (struct pl_span){0}, list->prefix);
-	if (!parse_limit(request, list) || !request_filter(request, &list->filter) ||
-	    !begin_at(request, list)) {
+	parse_limit(request, list);
+	if (!request_filter(request, &list->filter) || !begin_at(request, list)) {
 		list_stream_free(request);
 		return;
 	}
@@ -499,24 +495,5 @@ static void watch_fresh(struct request *request)
 
 void request_watch(struct request *request)
 {
-	struct pl_span match = request->query.resourceVersionMatch;
-	bool initial = request->query.sendInitialEvents.at != NULL;
-	struct api_status status;
-
-	if (initial && !pl_span_eq(match, PL_SPAN_LIT("NotOlderThan"))) {
-		const struct status_cause cause = {
-			.type = "FieldValueForbidden",
-			.field = PL_SPAN_LIT("resourceVersionMatch"),
-			.message = PL_SPAN_LIT(
-				"Forbidden: sendInitialEvents requires setting "
-				"resourceVersionMatch to NotOlderThan"),
-		};
-		struct status_about about = {.group = "meta.k8s.io",
-		                             .resource = "ListOptions"};
-
-		status = status_invalid(&request->arena, about, &cause, 1);
-		answer_status(request, &status);
-		return;
-	}
 	request_when_fresh(request, watch_fresh);
 }

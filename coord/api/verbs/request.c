@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "coord/api/verbs/change.h"
+#include "coord/api/verbs/request_options.h"
 #include "store/base/alloc.h"
 #include "store/base/yaml.h"
 
@@ -282,7 +283,9 @@ static bool method_is(const struct request *request, const char *method)
 static bool find_verb(struct request *request, uint16_t *needed)
 {
 	bool one = request->path.name.len > 0;
-	bool watches = request_is_true(request->query.watch);
+	/* A watch is one of objects; of a subresource it is a GET like any other. */
+	bool watches = request->path.subresource.len == 0 &&
+	               request_is_true(request->query.watch);
 
 	if (method_is(request, "GET") || method_is(request, "HEAD")) {
 		request->verb = watches ? REQUEST_WATCH
@@ -309,7 +312,7 @@ static bool find_verb(struct request *request, uint16_t *needed)
 	if (method_is(request, "DELETE")) {
 		request->verb = one ? REQUEST_DELETE : REQUEST_DELETE_COLLECTION;
 		*needed = one ? SCHEMA_DELETE : SCHEMA_DELETE_COLLECTION;
-		return true;
+		return request->path.subresource.len == 0;
 	}
 	return false;
 }
@@ -339,6 +342,16 @@ static bool negotiate(struct request *request)
 		return true;
 	}
 	return false;
+}
+
+static bool is_apply(const struct request *request)
+{
+	enum body_format format;
+
+	return request->verb == REQUEST_PATCH &&
+	       accept_body(http_request_field(request->http, "content-type"), true,
+	                   &format) &&
+	       format == BODY_APPLY;
 }
 
 static void dispatch(struct request *request)
@@ -396,6 +409,11 @@ static void run(struct request *request)
 	}
 	if (!negotiate(request)) {
 		status = status_not_acceptable(&request->arena, accept_types);
+		answer_status(request, &status);
+		return;
+	}
+	if (!options_check(&request->arena, request->verb, &request->query,
+	                   is_apply(request), &status)) {
 		answer_status(request, &status);
 		return;
 	}

@@ -63,13 +63,15 @@ bool request_number(struct pl_span text, int64_t *out)
 {
 	uint64_t value = 0;
 
-	if (text.len == 0 || text.len > 18)
+	if (text.len == 0 || text.len > 19)
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.at[i] < '0' || text.at[i] > '9')
 			return false;
 		value = value * 10 + (uint64_t)(text.at[i] - '0');
 	}
+	if (value > INT64_MAX)
+		return false;
 	*out = (int64_t)value;
 	return true;
 }
