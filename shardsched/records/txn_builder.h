@@ -178,13 +178,13 @@ enum builder_verdict {
  * revision is that of every put. */
 struct builder_found {
 	enum builder_verdict verdict;
+	bool has_other_keys;                  /* of a pod: as in builder_decision */
 	const struct kv_record *spec, *state; /* of the pod */
 	const struct kv_record *pointer;      /* in the partition of the pod's name
 					       * (builder_submit) */
 	const struct kv_record *node; /* of builder_put_alloc without its large value; its
 				       * mod_revision says whether the Node is newer */
 	const struct kv_record *alloc;
-	bool has_other_keys;            /* of a pod: as in builder_decision */
 	const struct kv_record *record; /* of builder_expect, builder_put,
 					 * builder_delete */
 };

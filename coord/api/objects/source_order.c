@@ -137,5 +137,5 @@ char source_order_part(struct pl_span order)
 {
 	struct pl_span object = source_order_object(order);
 
-	return object.len < order.len ? (char)order.at[object.len] : 0;
+	return object.len < order.len ? ((const char *)order.at)[object.len] : '\0';
 }

@@ -24,7 +24,7 @@ struct bulk {
 
 struct bulk_item {
 	struct bulk *bulk;
-	struct pl_span json; /* owned: metadata, or a Status */
+	struct pl_buf json; /* metadata, or a Status */
 };
 
 static enum pl_code write_items(const struct bulk *bulk, struct pl_buf *out)
@@ -38,7 +38,7 @@ static enum pl_code write_items(const struct bulk *bulk, struct pl_buf *out)
 			code = pl_buf_add_str(out, ",");
 		if (code == PL_OK)
 			code = bulk->item[i].json.len > 0
-			               ? pl_buf_add(out, bulk->item[i].json)
+			               ? pl_buf_add(out, pl_buf_span(&bulk->item[i].json))
 			               : pl_buf_add_str(out, "null");
 	}
 	return code == PL_OK ? pl_buf_add_str(out, "]}\n") : code;
@@ -56,7 +56,7 @@ static void bulk_end(struct bulk *bulk)
 		answer_no_memory(parent);
 	pl_buf_done(&buf);
 	for (size_t i = 0; i < bulk->count; i++)
-		free((void *)(uintptr_t)bulk->item[i].json.at);
+		pl_buf_done(&bulk->item[i].json);
 	free(bulk->item);
 	free(bulk);
 	request_unbusy(parent);
@@ -81,7 +81,7 @@ static void keep_answer(struct bulk_item *item, int status, struct pl_span body)
 	if (code == PL_OK && status < 300)
 		code = pl_buf_add_str(&buf, "}");
 	if (code == PL_OK)
-		item->json = pl_buf_span(&buf);
+		item->json = buf;
 	else
 		pl_buf_done(&buf);
 }

@@ -467,6 +467,7 @@ static enum pl_code channel_find(struct watch_hub *hub, const struct watch_opts 
 	if (code != PL_OK) {
 		if (*out != NULL)
 			channel_free(hub, *out);
+		*out = NULL;
 		return code;
 	}
 	node = pl_map_add(&hub->by_key, &(*out)->node, key);
@@ -507,12 +508,11 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
 	struct watcher *watcher;
 	enum pl_code code = channel_find(hub, opts, &channel, err);
 
-	if (code != PL_OK)
+	if (code != PL_OK || channel == NULL)
 		return code;
 	watcher = pl_calloc(1, sizeof *watcher);
-	code = watcher == NULL ? pl_err_set(err, PL_NOMEM, "a watch")
-	                       : check_revision(hub, channel, opts);
-	if (code != PL_OK) {
+	code = watcher == NULL ? PL_NOMEM : check_revision(hub, channel, opts);
+	if (code != PL_OK || watcher == NULL) {
 		free(watcher);
 		channel_drop_if_empty(hub, channel);
 		return pl_err_set(err, code, "the watch cannot begin at this revision");

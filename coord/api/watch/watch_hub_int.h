@@ -49,6 +49,6 @@ void watch_batch_add(struct watch_hub *hub, struct watch_channel *channel,
 /* Sends what waits. */
 void watch_batch_flush(struct watch_hub *hub, struct watch_channel *channel);
 /* The hub's timer: sends what is due. */
-void watch_batch_on_timer(void *hub);
+void watch_batch_on_timer(void *ctx); /* the hub */
 
 #endif
