@@ -76,6 +76,10 @@ T_CASE(each_kind_of_key_builds_and_parses)
 	       "/budgets/lock/lock");
 	builds((struct keys_id){.kind = KEYS_BUDGET, .scope = L("web"), .name = L("app")},
 	       "/budgets/web/app");
+}
+
+T_CASE(keys_of_shards_and_settings_build_and_parse)
+{
 	builds((struct keys_id){.kind = KEYS_SHARD, .name = L("host-0")},
 	       "/shards/host-0");
 	builds((struct keys_id){.kind = KEYS_OWNER, .partition = 12},
