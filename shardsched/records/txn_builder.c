@@ -573,11 +573,17 @@ bool builder_expect(struct txn_builder *builder, struct pl_span key, int64_t mod
 bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_revision,
                  struct pl_span value)
 {
+	return builder_put_leased(builder, key, mod_revision, value, 0);
+}
+
+bool builder_put_leased(struct txn_builder *builder, struct pl_span key,
+                        int64_t mod_revision, struct pl_span value, int64_t lease)
+{
 	struct builder_draft draft = draft_of(builder, BUILDER_KEY);
 	struct pl_span kept = keep_text(&draft, key);
 
 	add_compare(&draft, kept, mod_revision);
-	add_write(&draft, kv_op_put(kept, value));
+	add_write(&draft, kv_op_put_leased(kept, value, lease));
 	bump_labels(&draft, kept);
 	add_read(&draft, kv_key(kept), false);
 	return commit_draft(&draft);

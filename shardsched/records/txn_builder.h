@@ -151,6 +151,9 @@ bool builder_expect(struct txn_builder *builder, struct pl_span key,
  * rules select by its labels, and decisions under them compare these keys. */
 bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_revision,
                  struct pl_span value);
+/* The same for a key that goes with a lease. */
+bool builder_put_leased(struct txn_builder *builder, struct pl_span key,
+                        int64_t mod_revision, struct pl_span value, int64_t lease);
 /* Compares and deletes a key of another kind. */
 bool builder_delete(struct txn_builder *builder, struct pl_span key,
                     int64_t mod_revision);
