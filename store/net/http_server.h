@@ -142,5 +142,8 @@ void http_stream_send_copy(struct http_exchange *exchange, struct pl_span bytes)
 void http_stream_end(struct http_exchange *exchange);
 /* Gives the client up: its connection (HTTP/1.1) or stream (HTTP/2) is cut. */
 void http_exchange_cut(struct http_exchange *exchange);
+/* For an answer that takes long: a client that closes its side of the connection is taken as
+ * gone, though it could still listen. (HTTP/2 clients say it themselves.) */
+void http_exchange_watch_client(struct http_exchange *exchange);
 
 #endif

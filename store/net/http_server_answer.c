@@ -298,6 +298,11 @@ void http_stream_end(struct http_exchange *exchange)
 	answer_go(exchange, true);
 }
 
+void http_exchange_watch_client(struct http_exchange *exchange)
+{
+	exchange->watched = true;
+}
+
 void http_exchange_cut(struct http_exchange *exchange)
 {
 	http_exchange_drop(exchange);

@@ -38,8 +38,10 @@ static void h1_eof(struct http_conn *conn)
 
 	if (exchange == NULL && conn->out.len > 0)
 		http_conn_end(conn);
-	else if (exchange != NULL && (exchange->state == HTTP_EXCHANGE_WAITING ||
-	                              exchange->state == HTTP_EXCHANGE_ENDED))
+	else if (exchange != NULL &&
+	         !(exchange->watched && exchange->state == HTTP_EXCHANGE_WAITING) &&
+	         (exchange->state == HTTP_EXCHANGE_WAITING ||
+	          exchange->state == HTTP_EXCHANGE_ENDED))
 		conn->last = true;
 	else
 		http_conn_fail(conn);

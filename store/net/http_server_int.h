@@ -96,6 +96,7 @@ struct http_exchange {
 	bool handed; /* on_request was called, so on_gone is due */
 	bool gone;
 	bool cut;
+	bool watched; /* the end of the client's bytes is the client's end */
 	bool full;                       /* on_room is due when bytes have left */
 	bool is_head, accepts_gzip, old; /* old: HTTP/1.0 */
 	bool keep_alive, chunked;
