@@ -248,6 +248,7 @@ SCRUBS = (
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r'(resourceVersion"?: "?)\d+'), r"\1<n>"),
     (re.compile(r"(?<=  )\d+s(?=\s*$)", re.M), "<age>"),
+    (re.compile(r"^(  (?:Normal|Warning) +\S+ +)\d+s +", re.M), r"\1<age>  "),
     (re.compile(r"[ \t]+$", re.M), ""),
 )
 

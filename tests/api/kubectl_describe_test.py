@@ -41,7 +41,7 @@ def describe_pending_pod(k):
     has_line(text, "PodScheduled", "False")
 
 
-@kubectl_case(comes_with="events of the scheduler")
+@kubectl_case()
 def describe_pending_pod_says_why(k):
     k.node("n1")
     k.create("pods", k.pod("p", cpu="99"))

@@ -1,6 +1,8 @@
 #include "coord/api/objects/object.h"
 
+#include "coord/api/objects/event_object.h"
 #include "coord/api/objects/object_writer.h"
+#include "coord/api/objects/pod_event.h"
 #include "shardsched/model/object.h"
 #include "shardsched/records/pod_location.h"
 #include "store/base/json_scan.h"
@@ -128,10 +130,17 @@ struct pl_span object_piece_text(const struct cache_entry *entry,
 	return pl_span(entry->value.at + piece.at, piece.len);
 }
 
+static struct object_parts no_parts = {.valid = true}; /* never changed */
+static const struct cache_entry no_entry = {.value = {(const uint8_t *)"{}", 2},
+                                            .object = &no_parts};
+const struct cache_entry *const object_no_entry = &no_entry;
+
 struct pl_span object_labels(const struct object *object)
 {
 	const struct cache_entry *entry = object->part[OBJECT_MAIN];
 
+	if (object->event != NULL)
+		return (struct pl_span){0};
 	return object_piece_text(entry, object_parts_of(entry)->labels);
 }
 
@@ -143,6 +152,24 @@ static struct pl_span scalar_text(struct pl_span json)
 	if (json.len > 0 && (json.at[0] == '{' || json.at[0] == '[' || json.at[0] == 'n'))
 		return (struct pl_span){0};
 	return json;
+}
+
+struct pl_span object_path(struct pl_span json, struct pl_span path)
+{
+	while (path.len > 0 && json.len > 0 && json.at[0] == '{') {
+		const uint8_t *dot = memchr(path.at, '.', path.len);
+		size_t len = dot == NULL ? path.len : (size_t)(dot - path.at);
+		char name[64];
+
+		if (len >= sizeof name)
+			return (struct pl_span){0};
+		memcpy(name, path.at, len);
+		name[len] = 0;
+		json = object_member(json, name);
+		path = dot == NULL ? (struct pl_span){0}
+		                   : pl_span(path.at + len + 1, path.len - len - 1);
+	}
+	return path.len > 0 ? (struct pl_span){0} : scalar_text(json);
 }
 
 struct pl_span object_field(const struct object *object, struct pl_span path,
@@ -160,48 +187,11 @@ struct pl_span object_field(const struct object *object, struct pl_span path,
 		if (field.at != NULL)
 			return field;
 	}
-	while (path.len > 0 && json.len > 0 && json.at[0] == '{') {
-		const uint8_t *dot = memchr(path.at, '.', path.len);
-		size_t len = dot == NULL ? path.len : (size_t)(dot - path.at);
-		char name[64];
-
-		if (len >= sizeof name)
-			return (struct pl_span){0};
-		memcpy(name, path.at, len);
-		name[len] = 0;
-		json = object_member(json, name);
-		path = dot == NULL ? (struct pl_span){0}
-		                   : pl_span(path.at + len + 1, path.len - len - 1);
-	}
-	return path.len > 0 ? (struct pl_span){0} : scalar_text(json);
-}
-
-/* Placet's own records are the status of their object. */
-static void write_record(struct object_writer *writer, const struct object *object)
-{
-	static const char *const own[] = {"v", NULL};
-
-	object_put_metadata(writer, object, NULL, NULL, (struct pl_span){0});
-	object_name(writer, "status");
-	object_open(writer);
-	object_members_but(writer, object->part[OBJECT_MAIN]->value, own);
-	object_close(writer);
-}
-
-/* A configuration: the content of its current version, and where that came from. */
-static void write_config(struct object_writer *writer, const struct object *object)
-{
-	static const char *const own[] = {"v", "content", NULL};
-	struct pl_span value = object->part[OBJECT_MAIN]->value;
-	struct pl_span content = object_member(value, "content");
-
-	object_put_metadata(writer, object, NULL, NULL, (struct pl_span){0});
-	if (content.len > 0)
-		object_member_raw(writer, "spec", content);
-	object_name(writer, "status");
-	object_open(writer);
-	object_members_but(writer, value, own);
-	object_close(writer);
+	if (object->event != NULL)
+		return pod_event_field(object->event, path, out);
+	if (resource_is_events(object->resource))
+		return object_event_field(object, path);
+	return object_path(json, path);
 }
 
 static void put_count(struct object_writer *writer, const char *name,
@@ -276,10 +266,12 @@ enum pl_code object_write(const struct object *object, struct pl_buf *out)
 		object_write_pod(&writer, object);
 	else if (strcmp(object->resource->plural, "poddisruptionbudgets") == 0)
 		write_budget(&writer, object);
-	else if (strcmp(object->resource->plural, "configs") == 0)
-		write_config(&writer, object);
+	else if (object->event != NULL)
+		object_write_pod_event(&writer, object);
+	else if (resource_is_events(object->resource))
+		object_write_event(&writer, object);
 	else if (strcmp(object->resource->group, "placet.io") == 0)
-		write_record(&writer, object);
+		object_write_placet(&writer, object);
 	else
 		write_plain(&writer, object);
 	object_close(&writer);

@@ -3,6 +3,7 @@
  *
  *	Pod     /schedules/<p>/<namespace>/<pod>/spec (JSON as it was accepted), .../state
  *	Node    /nodes/<p>/<cluster>/<node>
+ *	Event   one key; or none: it follows from a pod's state (pod_event.h)
  *	others  one key each
  *
  * An informer orders its entries by object: "<namespace>/<name>/<part>", so the entries
@@ -46,13 +47,23 @@ enum object_part {
 	OBJECT_PART_COUNT,
 };
 
+struct pod_event;
+struct shard_wishes;
+
 struct object {
 	const struct schema_resource *resource;
 	struct pl_span namespace; /* empty: none */
 	struct pl_span name;
 	const struct cache_entry *part[OBJECT_PART_COUNT]; /* NULL: there is none */
 	int64_t revision;
+	const struct pod_event *event;     /* of an Event without a key; else NULL */
+	const struct shard_wishes *wishes; /* of a Shard: what configurations say of it */
+	/* The place in lists of an object without a key (shown_walk.h); else empty. */
+	struct pl_span order;
 };
+
+/* The main entry of objects without a key that are shown all the same: an empty one. */
+extern const struct cache_entry *const object_no_entry;
 
 /* Finds the parts of a value that is known to be JSON. */
 void object_parts_find(struct pl_span value, struct object_parts *out);

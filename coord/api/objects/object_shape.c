@@ -17,16 +17,16 @@ static enum pl_code write_metadata(struct object_shape shape, struct pl_span jso
 	return code == PL_OK ? pl_buf_add_str(out, "}") : code;
 }
 
-static enum pl_code write_row(struct object_shape shape, const struct object *object,
-                              struct pl_span json, bool headers, int64_t now_ms,
-                              struct pl_arena *scratch, struct pl_buf *out)
+static enum pl_code write_row(struct object_shape shape,
+                              const struct schema_resource *resource, struct pl_span json,
+                              bool headers, int64_t now_ms, struct pl_arena *scratch,
+                              struct pl_buf *out)
 {
 	struct pl_json_out json_out;
 	struct table_writer writer = {
 		.out = &json_out,
 		.arena = scratch,
-		.kind = table_kind_find(object->resource->group,
-	                                object->resource->plural),
+		.kind = table_kind_find(resource->group, resource->plural),
 		.now_ms = now_ms,
 		.include = shape.include,
 		.beta = shape.beta,
@@ -57,8 +57,8 @@ enum pl_code object_shape_write(struct object_shape shape, const struct object *
 	pl_buf_init(&whole, out->max);
 	code = object_write(object, &whole);
 	if (code == PL_OK && shape.as == ACCEPT_AS_TABLE)
-		code = write_row(shape, object, pl_buf_span(&whole), headers, now_ms,
-		                 scratch, out);
+		code = write_row(shape, object->resource, pl_buf_span(&whole), headers,
+		                 now_ms, scratch, out);
 	else if (code == PL_OK)
 		code = write_metadata(shape, pl_buf_span(&whole), out);
 	pl_buf_done(&whole);

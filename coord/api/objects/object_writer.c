@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "shardsched/expand/stable_uid.h"
 #include "shardsched/model/object.h"
 #include "store/base/json_out.h"
 #include "store/base/num.h"
@@ -92,17 +91,59 @@ void object_members_but(struct object_writer *writer, struct pl_span json,
 }
 
 /* Objects without a uid get one that stays the same as long as they live. */
-static void put_stable_uid(struct object_writer *writer, const struct object *object)
+static void stable_uid(const struct object *object, char out[UID_SIZE])
 {
-	char uid[UID_SIZE], revision[24];
+	char revision[24];
 	struct pl_span parts[4] = {pl_span_str(object->resource->plural),
 	                           object->namespace, object->name};
 
 	(void)snprintf(revision, sizeof revision, "%" PRId64,
 	               object->part[OBJECT_MAIN]->create_revision);
 	parts[3] = pl_span_str(revision);
-	stable_uid_print(parts, 4, uid);
-	object_member_string(writer, "uid", pl_span_str(uid));
+	stable_uid_print(parts, 4, out);
+}
+
+static bool copy_uid(struct pl_span json, char out[UID_SIZE])
+{
+	if (json.len <= 2 || json.at[0] != '"' || json.len - 2 >= UID_SIZE)
+		return false;
+	memcpy(out, json.at + 1, json.len - 2);
+	out[json.len - 2] = 0;
+	return true;
+}
+
+static struct pl_span stored_metadata(const struct object *object)
+{
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	struct pl_span json = object_piece_text(entry, object_parts_of(entry)->metadata);
+
+	return json.len > 0 && json.at[0] == '{' ? json : (struct pl_span){0};
+}
+
+void object_uid(const struct object *object, struct pl_span uid, char out[UID_SIZE])
+{
+	struct pl_span stored = stored_metadata(object);
+
+	if (stored.len > 0 && copy_uid(object_member(stored, "uid"), out))
+		return;
+	if (!copy_uid(uid, out))
+		stable_uid(object, out);
+}
+
+void object_put_time(struct object_writer *writer, struct pl_span json)
+{
+	struct pl_span text =
+		json.len >= 2 ? pl_span(json.at + 1, json.len - 2) : (struct pl_span){0};
+	const uint8_t *dot = text.len == 0 ? NULL : memchr(text.at, '.', text.len);
+
+	if (text.len == 0) {
+		object_put_str(writer, "null");
+		return;
+	}
+	object_put_str(writer, "\"");
+	object_put(writer,
+	           dot == NULL ? text : pl_span(text.at, (size_t)(dot - text.at)));
+	object_put_str(writer, dot == NULL ? "\"" : "Z\"");
 }
 
 static void put_version(struct object_writer *writer, const struct object *object)
@@ -158,18 +199,21 @@ static void put_own_metadata(struct object_writer *writer, const struct object *
 	static const char *const own[] = {"name", "namespace", "resourceVersion",
 	                                  "uid",  "selfLink",  NULL};
 	struct pl_span stored_uid = {0};
+	char stable[UID_SIZE];
 
 	object_member_string(writer, "name", object->name);
 	if (object->namespace.len > 0)
 		object_member_string(writer, "namespace", object->namespace);
-	if (stored.len > 0 && stored.at[0] == '{')
+	if (stored.len > 0)
 		stored_uid = object_member(stored, "uid");
 	if (stored_uid.len > 2)
 		object_member_raw(writer, "uid", stored_uid);
 	else if (uid.len > 2)
 		object_member_raw(writer, "uid", uid);
-	else
-		put_stable_uid(writer, object);
+	else {
+		stable_uid(object, stable);
+		object_member_string(writer, "uid", pl_span_str(stable));
+	}
 	object_members_but(writer, stored, own);
 }
 

@@ -3,6 +3,7 @@
 #define COORD_API_OBJECTS_OBJECT_WRITER_H
 
 #include "coord/api/objects/object.h"
+#include "shardsched/expand/stable_uid.h"
 
 /* The first failure sticks. */
 struct object_writer {
@@ -34,6 +35,19 @@ void object_members_but(struct object_writer *writer, struct pl_span json,
 void object_put_metadata(struct object_writer *writer, const struct object *object,
                          void (*extra)(struct object_writer *writer, const void *ctx),
                          const void *ctx, struct pl_span uid);
+
+/* The uid that is stored; else uid, a JSON string (of a pod: its state's); else one that
+ * stays the same as long as the object lives. */
+void object_uid(const struct object *object, struct pl_span uid, char out[UID_SIZE]);
+/* "2026-11-21T09:00:00.000Z" without the fraction, as Kubernetes writes times. */
+void object_put_time(struct object_writer *writer, struct pl_span json);
+
+/* pod_event.c */
+void object_write_pod_event(struct object_writer *writer, const struct object *object);
+/* event_object.c: an Event that is stored, in the form of the object's resource. */
+void object_write_event(struct object_writer *writer, const struct object *object);
+/* placet_object.c: what Kubernetes has no word for. */
+void object_write_placet(struct object_writer *writer, const struct object *object);
 
 /* pod_object.c */
 void object_write_pod(struct object_writer *writer, const struct object *object);

@@ -15,25 +15,14 @@
 #include <stdio.h>
 
 #include "coord/api/objects/object_writer.h"
+#include "coord/api/objects/pod_state_text.h"
 #include "shardsched/model/object.h"
 #include "shardsched/records/pod_state.h"
 #include "store/base/timestamp.h"
 
 enum { GRACE_DIGITS_MAX = 9 };
 
-/* The members of a state, as JSON texts; empty: absent. */
-struct state_text {
-	struct pl_span phase, ask, next, uid, cluster, node, nominated, reason, message,
-		since;
-};
-
-static struct pl_span plain(struct pl_span json)
-{
-	return json.len >= 2 && json.at[0] == '"' ? pl_span(json.at + 1, json.len - 2)
-	                                          : (struct pl_span){0};
-}
-
-static struct state_text state_of(const struct object *object)
+struct state_text pod_state_text(const struct object *object)
 {
 	const struct cache_entry *entry = object->part[OBJECT_STATE];
 	struct state_text out = {0};
@@ -43,7 +32,7 @@ static struct state_text state_of(const struct object *object)
 		return out;
 	rest = entry->value;
 	while (object_pair(&rest, &name, &value)) {
-		struct pl_span key = plain(name);
+		struct pl_span key = json_unquoted(name);
 
 #define STATE_TEXT(member)                           \
 	if (pl_span_eq(key, PL_SPAN_LIT(#member))) { \
@@ -57,6 +46,8 @@ static struct state_text state_of(const struct object *object)
 		STATE_TEXT(cluster)
 		STATE_TEXT(node)
 		STATE_TEXT(nominated)
+		STATE_TEXT(shard)
+		STATE_TEXT(attempts)
 		STATE_TEXT(reason)
 		STATE_TEXT(message)
 		STATE_TEXT(since)
@@ -65,43 +56,43 @@ static struct state_text state_of(const struct object *object)
 	return out;
 }
 
-static bool phase_is(const struct state_text *state, const char *phase)
+bool state_text_phase_is(const struct state_text *state, const char *phase)
 {
-	return pl_span_eq(plain(state->phase), pl_span_str(phase));
+	return pl_span_eq(json_unquoted(state->phase), pl_span_str(phase));
 }
 
-static bool has_place(const struct state_text *state)
+bool state_text_has_place(const struct state_text *state)
 {
-	return state->node.len > 2 && !phase_is(state, "Pending");
+	return state->node.len > 2 && !state_text_phase_is(state, "Pending");
 }
 
 /* Whether it goes for good, not to be placed again. */
 static bool is_deleted(const struct state_text *state)
 {
-	if (pl_span_eq(plain(state->ask), PL_SPAN_LIT("delete")))
+	if (pl_span_eq(json_unquoted(state->ask), PL_SPAN_LIT("delete")))
 		return true;
-	return phase_is(state, "Terminating") && state->next.len == 0;
+	return state_text_phase_is(state, "Terminating") && state->next.len == 0;
 }
 
-/* "2026-11-21T09:00:00.000Z" without the fraction, as Kubernetes writes times. */
-static void put_time(struct object_writer *writer, struct pl_span json)
+size_t state_text_node(const struct state_text *state, char out[MEMBER_NAME_SIZE])
 {
-	struct pl_span text = plain(json);
-	const uint8_t *dot = text.len == 0 ? NULL : memchr(text.at, '.', text.len);
-
-	object_put_str(writer, "\"");
-	object_put(writer,
-	           dot == NULL ? text : pl_span(text.at, (size_t)(dot - text.at)));
-	object_put_str(writer, dot == NULL ? "\"" : "Z\"");
-}
-
-static size_t node_name(const struct state_text *state, char out[MEMBER_NAME_SIZE])
-{
-	struct pl_span cluster = plain(state->cluster), node = plain(state->node);
+	struct pl_span cluster = json_unquoted(state->cluster),
+		       node = json_unquoted(state->node);
 
 	if (cluster.len > 63 || node.len == 0 || node.len > 253)
 		return 0;
 	return member_name_join(cluster, node, out);
+}
+
+size_t state_text_nominated(const struct state_text *state, char out[MEMBER_NAME_SIZE])
+{
+	struct state_text nominated = {0};
+
+	if (state->nominated.len <= 2 || state->nominated.at[0] != '{')
+		return 0;
+	nominated.cluster = object_member(state->nominated, "cluster");
+	nominated.node = object_member(state->nominated, "node");
+	return state_text_node(&nominated, out);
 }
 
 /* The pod whose deletion is told. */
@@ -129,7 +120,8 @@ static struct pl_span grace_of(const struct object *object)
 static void put_deletion(struct object_writer *writer, const void *ctx)
 {
 	const struct pod_text *pod = ctx;
-	struct pl_span since = plain(pod->state->since), grace = grace_of(pod->object);
+	struct pl_span since = json_unquoted(pod->state->since),
+		       grace = grace_of(pod->object);
 	char time[PL_TIMESTAMP_SIZE], text[PL_TIMESTAMP_SIZE + 2];
 	int64_t at_ms, grace_s = 0;
 
@@ -141,9 +133,9 @@ static void put_deletion(struct object_writer *writer, const void *ctx)
 	if (pl_timestamp_parse(since, &at_ms, NULL) == PL_OK) {
 		(void)pl_timestamp_print(at_ms + grace_s * 1000, time);
 		(void)snprintf(text, sizeof text, "\"%s\"", time);
-		put_time(writer, pl_span_str(text));
+		object_put_time(writer, pl_span_str(text));
 	} else {
-		put_time(writer, pod->state->since);
+		object_put_time(writer, pod->state->since);
 	}
 	object_member_raw(writer, "deletionGracePeriodSeconds", grace);
 }
@@ -156,7 +148,7 @@ static void put_spec(struct object_writer *writer, const struct object *object,
 	const struct object_parts *parts = object_parts_of(entry);
 	struct pl_span stored = object_piece_text(entry, parts->spec);
 	char name[MEMBER_NAME_SIZE];
-	size_t len = has_place(state) ? node_name(state, name) : 0;
+	size_t len = state_text_has_place(state) ? state_text_node(state, name) : 0;
 
 	object_name(writer, "spec");
 	object_open(writer);
@@ -171,13 +163,13 @@ static void put_spec(struct object_writer *writer, const struct object *object,
 
 static void put_condition(struct object_writer *writer, const struct state_text *state)
 {
-	bool placed = has_place(state);
+	bool placed = state_text_has_place(state);
 
 	object_put_str(writer, "{\"type\":\"PodScheduled\",\"status\":");
 	object_put_str(writer, placed ? "\"True\"" : "\"False\"");
 	object_put_str(writer, ",\"lastProbeTime\":null,\"lastTransitionTime\":");
 	if (state->since.len > 2)
-		put_time(writer, state->since);
+		object_put_time(writer, state->since);
 	else
 		object_put_str(writer, "null");
 	if (!placed) {
@@ -224,9 +216,10 @@ static struct pl_span shown_phase(struct pl_span stored, const struct state_text
 {
 	struct pl_span phase = stored.len > 0 ? object_member(stored, "phase") : stored;
 
-	if (phase_is(state, "Succeeded") || phase_is(state, "Failed"))
+	if (state_text_phase_is(state, "Succeeded") ||
+	    state_text_phase_is(state, "Failed"))
 		return state->phase;
-	if (has_place(state) && phase.len > 2)
+	if (state_text_has_place(state) && phase.len > 2)
 		return phase;
 	return PL_SPAN_LIT("\"Pending\"");
 }
@@ -239,6 +232,8 @@ static void put_status(struct object_writer *writer, const struct object *object
 	const struct cache_entry *entry = object->part[OBJECT_MAIN];
 	struct pl_span stored = object_piece_text(entry, object_parts_of(entry)->status);
 	struct pl_span reason = {0}, message = {0}, conditions = {0};
+	char name[MEMBER_NAME_SIZE];
+	size_t len;
 
 	if (stored.len > 0 && stored.at[0] != '{')
 		stored = (struct pl_span){0};
@@ -251,20 +246,12 @@ static void put_status(struct object_writer *writer, const struct object *object
 	object_open(writer);
 	object_member_raw(writer, "phase", shown_phase(stored, state));
 	put_conditions(writer, conditions, state);
-	if (state->nominated.len > 2) {
-		struct state_text nominated = {
-			.cluster = object_member(state->nominated, "cluster"),
-			.node = object_member(state->nominated, "node")};
-		char name[MEMBER_NAME_SIZE];
-		size_t len = node_name(&nominated, name);
-
-		if (len > 0)
-			object_member_string(writer, "nominatedNodeName",
-			                     pl_span(name, len));
-	}
+	len = state_text_nominated(state, name);
+	if (len > 0)
+		object_member_string(writer, "nominatedNodeName", pl_span(name, len));
 	if (reason.len > 2)
 		object_member_raw(writer, "reason", reason);
-	else if (has_place(state) && phase_is(state, "Bound") &&
+	else if (state_text_has_place(state) && state_text_phase_is(state, "Bound") &&
 	         (stored.len == 0 || object_member(stored, "phase").len <= 2))
 		object_member_raw(writer, "reason", PL_SPAN_LIT("\"Bound\""));
 	if (message.len > 2)
@@ -277,7 +264,7 @@ void object_write_pod(struct object_writer *writer, const struct object *object)
 {
 	static const char *const own[] = {"kind", "apiVersion", "metadata",
 	                                  "spec", "status",     NULL};
-	struct state_text state = state_of(object);
+	struct state_text state = pod_state_text(object);
 	struct pod_text pod = {object, &state};
 
 	object_put_metadata(writer, object, put_deletion, &pod, state.uid);
@@ -290,28 +277,20 @@ void object_write_pod(struct object_writer *writer, const struct object *object)
 struct pl_span object_pod_field(const struct object *object, struct pl_span path,
                                 char out[MEMBER_NAME_SIZE])
 {
-	struct state_text state = state_of(object);
+	struct state_text state = pod_state_text(object);
 	const struct cache_entry *entry = object->part[OBJECT_MAIN];
 
 	if (pl_span_eq(path, PL_SPAN_LIT("spec.nodeName"))) {
-		size_t len = has_place(&state) ? node_name(&state, out) : 0;
+		size_t len =
+			state_text_has_place(&state) ? state_text_node(&state, out) : 0;
 
 		return len == 0 ? (struct pl_span){0} : pl_span(out, len);
 	}
 	if (pl_span_eq(path, PL_SPAN_LIT("status.phase")))
-		return plain(shown_phase(
+		return json_unquoted(shown_phase(
 			object_piece_text(entry, object_parts_of(entry)->status),
 			&state));
-	if (pl_span_eq(path, PL_SPAN_LIT("status.nominatedNodeName"))) {
-		struct state_text nominated = {0};
-		size_t len;
-
-		if (state.nominated.len <= 2)
-			return pl_span("", 0);
-		nominated.cluster = object_member(state.nominated, "cluster");
-		nominated.node = object_member(state.nominated, "node");
-		len = node_name(&nominated, out);
-		return pl_span(out, len);
-	}
+	if (pl_span_eq(path, PL_SPAN_LIT("status.nominatedNodeName")))
+		return pl_span(out, state_text_nominated(&state, out));
 	return (struct pl_span){0};
 }

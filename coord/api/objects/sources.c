@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "coord/api/objects/shown_names.h"
 #include "coord/api/objects/source_order.h"
+#include "coord/api/objects/sources_int.h"
 #include "store/base/alloc.h"
 
 enum { WINDOW_CHANGES = 65536, TOUCHED_MAX = 65536 };
@@ -78,8 +80,11 @@ size_t source_prefix(const struct schema_resource *resource, struct pl_span name
 	size_t len = 0;
 
 	if (source_of_resource(resource, &kind) && kind == SOURCE_OBJECTS) {
-		step[steps++] = resource->group[0] == 0 ? PL_SPAN_LIT("core")
-		                                        : pl_span_str(resource->group);
+		/* Both resources of events are one store. */
+		bool core = resource->group[0] == 0 ||
+		            strcmp(resource->plural, "events") == 0;
+
+		step[steps++] = core ? PL_SPAN_LIT("core") : pl_span_str(resource->group);
 		step[steps++] = pl_span_str(resource->plural);
 	}
 	if (resource->namespaced && namespace.len > 0)
@@ -98,10 +103,21 @@ size_t source_prefix(const struct schema_resource *resource, struct pl_span name
 	return len;
 }
 
-static void object_begin(const struct schema_resource *resource,
+static bool is_shard(const struct schema_resource *resource)
+{
+	return strcmp(resource->group, "placet.io") == 0 &&
+	       strcmp(resource->plural, "shards") == 0;
+}
+
+static void object_begin(const struct sources *sources,
+                         const struct schema_resource *resource,
                          const struct cache_entry *entry, struct object *out)
 {
 	*out = (struct object){.resource = resource};
+	if (is_shard(resource)) {
+		out->wishes = &sources->wishes[sources->wishes_now];
+		out->revision = out->wishes->revision;
+	}
 	source_order_names(resource->namespaced, cache_entry_order(entry),
 	                   &out->namespace, &out->name);
 }
@@ -147,18 +163,25 @@ static void object_add(struct object *object, const struct cache_entry *entry)
 	default:
 		break;
 	}
-	if (object->part[part] != NULL || object_parts_of(entry)->pointer)
+	if (object->part[part] != NULL || (object_parts_of(entry)->pointer &&
+	                                   strcmp(object->resource->plural, "pods") == 0))
 		return;
 	object->part[part] = entry;
 	if (entry->mod_revision > object->revision)
 		object->revision = entry->mod_revision;
 }
 
+/* Placet's own records are shown even when they cannot be read. */
+static bool entry_is_shown(const struct schema_resource *resource,
+                           const struct cache_entry *entry)
+{
+	return entry != NULL && (object_parts_of(entry)->valid ||
+	                         strcmp(resource->group, "placet.io") == 0);
+}
+
 static bool object_is_there(const struct object *object)
 {
-	const struct cache_entry *entry = object->part[OBJECT_MAIN];
-
-	return entry != NULL && object_parts_of(entry)->valid;
+	return entry_is_shown(object->resource, object->part[OBJECT_MAIN]);
 }
 
 /* The order prefix with its last slash made the byte behind a slash: the first order that
@@ -183,6 +206,7 @@ enum pl_code source_walk_begin(struct sources *sources,
 	enum pl_code code;
 
 	PL_ASSERT(has_source);
+	out->sources = sources;
 	out->resource = resource;
 	if (after.len > 0) {
 		orders.from = behind(after, out->from);
@@ -210,7 +234,7 @@ static bool next_group(struct source_walk *walk, struct object *out)
 	if (walk->ahead == NULL)
 		return false;
 	object = source_order_object(cache_entry_order(walk->ahead));
-	object_begin(walk->resource, walk->ahead, out);
+	object_begin(walk->sources, walk->resource, walk->ahead, out);
 	do {
 		object_add(out, walk->ahead);
 		walk->ahead = cache_range_next(&walk->range);
@@ -227,7 +251,7 @@ bool source_walk_next(struct source_walk *walk, struct object *out)
 	return false;
 }
 
-static bool object_at(struct sources *sources, const struct schema_resource *resource,
+bool source_object_at(struct sources *sources, const struct schema_resource *resource,
                       struct pl_span prefix, int64_t revision, struct object *out)
 {
 	struct source_walk walk;
@@ -242,8 +266,9 @@ static bool object_at(struct sources *sources, const struct schema_resource *res
 	return true;
 }
 
-bool source_get(struct sources *sources, const struct schema_resource *resource,
-                struct pl_span namespace, struct pl_span name, struct object *out)
+bool source_get_at(struct sources *sources, const struct schema_resource *resource,
+                   struct pl_span namespace, struct pl_span name, int64_t revision,
+                   struct object *out)
 {
 	char prefix[SOURCE_ORDER_MAX];
 	size_t len;
@@ -252,12 +277,20 @@ bool source_get(struct sources *sources, const struct schema_resource *resource,
 	if (namespace.len + name.len > SOURCE_NAMES_MAX)
 		return false;
 	len = source_prefix(resource, namespace, name, prefix);
-	return object_at(sources, resource, pl_span(prefix, len), 0, out) &&
+	return source_object_at(sources, resource, pl_span(prefix, len), revision, out) &&
 	       out->part[OBJECT_MAIN] != NULL;
+}
+
+bool source_get(struct sources *sources, const struct schema_resource *resource,
+                struct pl_span namespace, struct pl_span name, struct object *out)
+{
+	return source_get_at(sources, resource, namespace, name, 0, out);
 }
 
 struct pl_span source_object_order(const struct object *object)
 {
+	if (object->order.len > 0)
+		return object->order;
 	return source_order_object(cache_entry_order(object->part[OBJECT_MAIN]));
 }
 
@@ -312,6 +345,27 @@ static const struct schema_resource *resource_of(const struct source *source,
 	return resource_named(group, plural);
 }
 
+void source_complete_change(const struct sources *sources, struct pl_span order,
+                            struct source_change *change)
+{
+	const struct schema_resource *resource = change->after.resource;
+	struct object absent;
+	struct pl_span name, namespace;
+
+	if (!shown_names_any(resource))
+		return;
+	source_order_names(false, order, &namespace, &name);
+	if (shown_name_behind(sources, resource, name) == UINT32_MAX)
+		return;
+	absent = shown_name_object(resource, name, order);
+	if (change->before.part[OBJECT_MAIN] == NULL)
+		change->before = absent;
+	if (change->after.part[OBJECT_MAIN] == NULL) {
+		change->after = absent;
+		change->after.revision = change->revision;
+	}
+}
+
 static void tell_change(struct source *source, const struct source_change *change)
 {
 	struct sources *sources = source->sources;
@@ -343,12 +397,14 @@ static void tell_single(struct source *source, const struct cache_note *note)
 
 	if (resource == NULL)
 		return;
-	object_begin(resource, entry, &change.before);
+	object_begin(source->sources, resource, entry, &change.before);
 	change.after = change.before;
-	if (note->before != NULL && object_parts_of(note->before)->valid)
+	if (entry_is_shown(resource, note->before))
 		object_add(&change.before, note->before);
-	if (note->after != NULL && object_parts_of(note->after)->valid)
+	if (entry_is_shown(resource, note->after))
 		object_add(&change.after, note->after);
+	source_complete_change(source->sources,
+	                       source_order_object(cache_entry_order(entry)), &change);
 	tell_change(source, &change);
 }
 
@@ -393,12 +449,15 @@ static void tell_touched(struct source *source, int64_t revision)
 		struct pl_span prefix =
 			pl_span(source->touched[i].at, source->touched[i].len);
 
-		source->broken = !object_at(source->sources, source->resource, prefix,
-		                            revision - 1, &change.before) ||
-		                 !object_at(source->sources, source->resource, prefix, 0,
-		                            &change.after);
-		if (!source->broken)
-			tell_change(source, &change);
+		source->broken =
+			!source_object_at(source->sources, source->resource, prefix,
+		                          revision - 1, &change.before) ||
+			!source_object_at(source->sources, source->resource, prefix, 0,
+		                          &change.after);
+		if (source->broken)
+			break;
+		source_complete_change(source->sources, prefix, &change);
+		tell_change(source, &change);
 	}
 	source->touched_count = 0;
 	if (source->broken) {
@@ -406,6 +465,33 @@ static void tell_touched(struct source *source, int64_t revision)
 		                 "changes of revision %lld are not known any more",
 		                 (long long)revision);
 		tell_lost(source, &err);
+	}
+}
+
+/* Reads what configurations want of shards. */
+static void refresh_wishes(struct sources *sources)
+{
+	sources->wishes_now ^= 1;
+	shard_wishes_read(sources, &sources->wishes[sources->wishes_now]);
+}
+
+/* Tells that every shard's spec may be another now. */
+static void tell_wishes(struct sources *sources, int64_t revision)
+{
+	struct source *shards = &sources->source[SOURCE_SHARDS];
+	struct source_walk walk;
+	struct source_change change = {.revision = revision};
+
+	refresh_wishes(sources);
+	if (!shards->synced ||
+	    sources->wishes[0].revision == sources->wishes[1].revision ||
+	    source_walk_begin(sources, shards->resource, (struct pl_span){0},
+	                      (struct pl_span){0}, 0, &walk) != PL_OK)
+		return;
+	while (source_walk_next(&walk, &change.after)) {
+		change.before = change.after;
+		change.before.wishes = &sources->wishes[sources->wishes_now ^ 1];
+		tell_change(shards, &change);
 	}
 }
 
@@ -418,8 +504,11 @@ static void on_change(struct source *source, const struct cache_note *note)
 		return;
 	}
 	touch(source, note);
-	if (!note->more)
-		tell_touched(source, note->revision);
+	if (note->more)
+		return;
+	tell_touched(source, note->revision);
+	if (source->kind == SOURCE_CONFIGS)
+		tell_wishes(source->sources, note->revision);
 }
 
 static void on_stopped(struct source *source)
@@ -428,8 +517,11 @@ static void on_stopped(struct source *source)
 
 	free(source->touched);
 	source->cache = NULL;
-	if (--sources->open == 0 && sources->closing)
-		sources->fns.closed(sources->fns.ctx);
+	if (--sources->open > 0 || !sources->closing)
+		return;
+	for (unsigned i = 0; i < 2; i++)
+		shard_wishes_done(&sources->wishes[i]);
+	sources->fns.closed(sources->fns.ctx);
 }
 
 static void on_note(void *ctx, const struct cache_note *note)
@@ -445,6 +537,9 @@ static void on_note(void *ctx, const struct cache_note *note)
 		return;
 	case CACHE_SYNCED:
 		source->synced = true;
+		if (source->kind == SOURCE_CONFIGS)
+			refresh_wishes(sources);
+		sources->fns.synced(sources->fns.ctx, source->kind);
 		sources->fns.progress(sources->fns.ctx, source->kind, note->revision);
 		return;
 	case CACHE_PROGRESS:
@@ -463,75 +558,6 @@ static void on_note(void *ctx, const struct cache_note *note)
 		on_stopped(source);
 		return;
 	}
-}
-
-/* -- replay ---------------------------------------------------------------------------- */
-
-static bool object_as_of(struct sources *sources, const struct schema_resource *resource,
-                         const struct cache_entry *entry, int64_t revision,
-                         struct object *out)
-{
-	struct pl_span order = source_order_object(cache_entry_order(entry));
-
-	return object_at(sources, resource, order, revision, out);
-}
-
-static bool is_main_of(const struct source_change *change,
-                       const struct cache_entry *entry)
-{
-	return entry == change->before.part[OBJECT_MAIN] ||
-	       entry == change->after.part[OBJECT_MAIN];
-}
-
-/* A replay reads everything at once, so its watch wakes no one. */
-static void on_replay(void *ctx)
-{
-	(void)ctx;
-}
-
-enum pl_code source_replay(struct sources *sources,
-                           const struct schema_resource *resource, struct pl_span prefix,
-                           int64_t revision,
-                           void (*changed)(void *ctx, const struct source_change *change),
-                           void *ctx)
-{
-	enum source_kind kind;
-	bool has_source = source_of_resource(resource, &kind);
-	struct cache_watch watch = {0};
-	struct kv_keys orders = {.kind = KV_PREFIX, .from = prefix};
-	struct cache_note note;
-	enum pl_code code;
-
-	PL_ASSERT(has_source);
-	if (prefix.len == 0)
-		orders = (struct kv_keys){.kind = KV_FROM, .from = PL_SPAN_LIT("\x01")};
-	code = cache_watch_begin(sources->source[kind].cache, &watch, orders, revision,
-	                         on_replay, NULL);
-	if (code != PL_OK)
-		return code;
-	while ((code = cache_watch_next(&watch, &note)) == PL_OK) {
-		const struct cache_entry *entry =
-			note.after != NULL ? note.after : note.before;
-		struct source_change change = {.revision = note.revision};
-
-		/* When a revision has changed several entries of an object, its main entry
-		 * tells the whole change. */
-		if (!object_as_of(sources, resource, entry, note.revision - 1,
-		                  &change.before) ||
-		    !object_as_of(sources, resource, entry, note.revision,
-		                  &change.after)) {
-			code = PL_COMPACTED;
-			break;
-		}
-		if (change.before.part[OBJECT_MAIN] == NULL &&
-		    change.after.part[OBJECT_MAIN] == NULL)
-			continue;
-		if (is_main_of(&change, entry) ||
-		    change.before.part[OBJECT_MAIN] == change.after.part[OBJECT_MAIN])
-			changed(ctx, &change);
-	}
-	cache_watch_end(&watch);
-	return code == PL_NOTFOUND ? PL_OK : code;
 }
 
 /* -- life ---------------------------------------------------------------------------- */
@@ -567,7 +593,10 @@ enum pl_code sources_open(const struct sources_opts *opts, struct sources *sourc
                           struct pl_err *err)
 {
 	*sources = (struct sources){.fns = opts->fns,
+	                            .partitions = opts->partitions,
 	                            .answers_progress = kv_limits(opts->kv).progress};
+	for (unsigned i = 0; i < 2; i++)
+		shard_wishes_init(&sources->wishes[i]);
 	for (unsigned i = 0; i < SOURCE_KINDS; i++) {
 		struct source *source = &sources->source[i];
 

@@ -12,6 +12,12 @@
  *	clusters  /clusters/
  *	objects   /objects/     everything else, by group and resource
  *
+ * A walk shows the objects of keys; shown_walk.h has those without one as well.
+ *
+ * A Shard's spec follows from the configurations: when one of them changes, the change of
+ * every shard is told, with the configuration's revision. A replay does not have those
+ * changes.
+ *
  * A source orders its entries by object (object.h), so a resource is a range of order
  * bytes: all of a source, a namespace, one object.
  *
@@ -21,6 +27,7 @@
 #define COORD_API_OBJECTS_SOURCES_H
 
 #include "coord/api/objects/object.h"
+#include "coord/api/objects/shard_wishes.h"
 #include "store/keys/keys.h"
 
 enum source_kind {
@@ -68,6 +75,8 @@ struct sources_fns {
 	                const struct source_change *change);
 	/* All changes up to that revision have been told. */
 	void (*progress)(void *ctx, enum source_kind kind, int64_t revision);
+	/* The source has listed its keys, the first time or again. */
+	void (*synced)(void *ctx, enum source_kind kind);
 	/* Watches cannot go on: the store is another, or changes were lost. */
 	void (*lost)(void *ctx, enum source_kind kind, const struct pl_err *err);
 	void (*closed)(void *ctx);
@@ -77,12 +86,17 @@ struct sources_fns {
 struct sources_opts {
 	struct kv *kv;
 	struct sources_fns fns;
+	uint32_t partitions;     /* of the store */
 	size_t pods_bytes_max;   /* 0: 4 GiB */
 	uint32_t window_changes; /* of each source; 0: 65,536 */
 };
 
 struct sources {
 	struct sources_fns fns;
+	uint32_t partitions;
+	/* The wishes about shards, now and before the last change. */
+	struct shard_wishes wishes[2];
+	unsigned wishes_now;
 	struct source source[SOURCE_KINDS];
 	unsigned open; /* caches that are not gone yet */
 	bool closing, answers_progress;
@@ -111,6 +125,7 @@ size_t source_prefix(const struct schema_resource *resource, struct pl_span name
 /* A walk over the objects of a resource, valid until the source changes. Must not
  * move. */
 struct source_walk {
+	const struct sources *sources;
 	const struct schema_resource *resource;
 	struct cache_range range;
 	const struct cache_entry *ahead; /* the first entry of the next object */
@@ -127,6 +142,11 @@ PL_NODISCARD enum pl_code source_walk_begin(struct sources *sources,
 /* False: there are no more. */
 bool source_walk_next(struct source_walk *walk, struct object *out);
 
+/* The object as it was at a revision; 0: now. False: there was none, or it is not known any
+ * more. */
+bool source_get_at(struct sources *sources, const struct schema_resource *resource,
+                   struct pl_span namespace, struct pl_span name, int64_t revision,
+                   struct object *out);
 /* The object as it is now. False: there is none. */
 bool source_get(struct sources *sources, const struct schema_resource *resource,
                 struct pl_span namespace, struct pl_span name, struct object *out);

@@ -136,6 +136,7 @@ FIELDS(placet_config_status) = {
 	TIME(2, "time", DOC("When the version was written.")),
 	STR(3, "by", DOC("Who wrote the version.")),
 	STR(4, "why", DOC("Why the version was written.")),
+	STR(5, "malformed", DOC("Why the version can not be read.")),
 	END,
 };
 TYPE(placet_config_status, PLACET_V1 "ConfigStatus",
@@ -300,7 +301,8 @@ TYPE(placet_plan_spec, PLACET_V1 "PlanSpec", "What a plan tries.");
 FIELDS(placet_plan_nodes) = {
 	I32(1, "count", IS(REQUIRED), DOC("How many nodes.")),
 	STR(2, "shape",
-            DOC("Name of a node that they are like, or of a machine's shape.")),
+            DOC("Amounts that each has, cpu=8,memory=32Gi; or the name of a node that "
+                "they are like.")),
 	STR(3, "cluster", DOC("The member that gets them.")),
 	END,
 };

@@ -91,8 +91,8 @@ static const struct schema_resource resources[] = {
 	RESOURCE("coordination.k8s.io", "v1", "leases", "lease", "Lease", none, none,
                  true, ALL, 0, coordination_lease),
 
-	PLACET("clusters", "cluster", "Cluster", none, SHORT("placet"), false, ALL,
-               HAS_STATUS, placet_cluster),
+	PLACET("clusters", "cluster", "Cluster", none, SHORT("placet"), false, READ, 0,
+               placet_cluster),
 	PLACET("configs", "config", "Config", none, SHORT("placet"), false, READ | CHANGE,
                0, placet_config),
 	PLACET("explanations", "explanation", "Explanation", none, none, true, SCHEMA_GET,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/api/objects/pod_event.h"
 #include "coord/api/server/api_server_int.h"
 #include "coord/meta/meta.h"
 #include "store/base/alloc.h"
@@ -32,12 +33,25 @@ static uint64_t now_ms(void *ctx)
 
 /* -- the sources' notes ------------------------------------------------------------- */
 
+static void count_event(struct api_server *server, const struct source_change *change)
+{
+	bool was = change->before.part[OBJECT_MAIN] != NULL;
+	bool is = change->after.part[OBJECT_MAIN] != NULL;
+
+	if (was != is)
+		event_store_counted(server->api.events, change->after.namespace,
+		                    is ? 1 : -1);
+}
+
 static void on_changed(void *ctx, enum source_kind kind,
                        const struct source_change *change)
 {
 	struct api_server *server = ctx;
 
 	watch_hub_changed(&server->hub, kind, change);
+	if (kind == SOURCE_OBJECTS && server->api.events != NULL &&
+	    resource_is_events(change->after.resource))
+		count_event(server, change);
 	if (kind == SOURCE_OBJECTS && server->emptier != NULL &&
 	    strcmp(change->after.resource->plural, "namespaces") == 0)
 		namespace_emptier_kick(server->emptier);
@@ -57,6 +71,15 @@ static void on_lost(void *ctx, enum source_kind kind, const struct pl_err *err)
 	PL_LOG(PL_LOG_WARN, "api.watches_ended", pl_log_int("source", (int)kind),
 	       pl_log_err("err", err));
 	watch_hub_lost(&server->hub, kind, err);
+}
+
+/* After a list, the first one or one after changes were lost. */
+static void on_synced(void *ctx, enum source_kind kind)
+{
+	struct api_server *server = ctx;
+
+	if (kind == SOURCE_OBJECTS && server->api.events != NULL)
+		event_store_recount(server->api.events);
 }
 
 /* -- the end -------------------------------------------------------------------------- */
@@ -114,6 +137,15 @@ static void on_emptier_closed(void *ctx)
 	on_idle(server);
 }
 
+/* Changes that the informers still tell are not counted any more. */
+static void on_events_closed(void *ctx)
+{
+	struct api_server *server = ctx;
+
+	server->api.events = NULL;
+	on_idle(server);
+}
+
 static void on_idle(void *ctx)
 {
 	struct api_server *server = ctx;
@@ -122,7 +154,11 @@ static void on_idle(void *ctx)
 		namespace_emptier_close(server->emptier, on_emptier_closed, server);
 		return;
 	}
-
+	if (server->api.events != NULL && !server->events_close) {
+		server->events_close = true;
+		event_store_close(server->api.events, on_events_closed, server);
+		return;
+	}
 	if (server->api.writes != NULL)
 		write_queue_close(server->api.writes, on_writes_closed, server);
 	else
@@ -213,14 +249,19 @@ static void open_sources(struct api_server *server, const struct meta *meta)
 {
 	struct sources_opts sources = {
 		.kv = server->opts.kv,
+		.partitions = meta->partitions,
 		.fns = {.changed = on_changed,
 	                .progress = on_progress,
 	                .lost = on_lost,
+	                .synced = on_synced,
 	                .closed = on_sources_closed,
 	                .ctx = server},
 	};
 	struct write_queue_opts writes = {.kv = server->opts.kv,
 	                                  .timeout_ms = TIMEOUT_MS};
+	const struct event_store_opts events = {
+		.all_max = server->opts.events_max,
+		.namespace_max = server->opts.events_in_namespace_max};
 	struct pl_err err = {0};
 
 	server->api.service = (struct service){.kv = server->opts.kv,
@@ -237,6 +278,8 @@ static void open_sources(struct api_server *server, const struct meta *meta)
 		if (write_queue_open(&writes, &server->api.writes, &err) == PL_OK &&
 		    pod_change_queue_open(&server->api.service, wall_ms, server,
 		                          &server->api.pods, &err) == PL_OK &&
+		    event_store_open(&server->api, &events, &server->api.events, &err) ==
+		            PL_OK &&
 		    sources_open(&sources, &server->sources, &err) == PL_OK) {
 			server->state = API_SERVER_SYNCING;
 			pl_timer_set(&server->timer, now_ms(server));

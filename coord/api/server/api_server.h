@@ -31,8 +31,10 @@ struct api_server_opts {
 	const char *token;                /* NULL: every client may */
 	struct http_server_limits limits; /* zeros: the defaults */
 	uint64_t stop_ms;                 /* 0: 5 s */
-	const char *version;              /* of Placet */
-	void (*ready)(void *ctx);         /* SERVING; may be NULL */
+	/* Events that clients report, in all and in a namespace; 0: event_store.h's. */
+	uint32_t events_max, events_in_namespace_max;
+	const char *version;      /* of Placet */
+	void (*ready)(void *ctx); /* SERVING; may be NULL */
 	void *ctx;
 };
 

@@ -23,6 +23,7 @@ struct api_server {
 	struct sources sources;
 	struct watch_hub hub;
 	bool has_hub;
+	bool events_close;                 /* the store of events closes */
 	struct namespace_emptier *emptier; /* NULL: not yet, or no more */
 	char address[80];
 	struct openapi_cache openapi;

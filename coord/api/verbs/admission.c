@@ -161,5 +161,7 @@ bool admit(struct change *change)
 
 bool admit_checked(struct change *change)
 {
+	if (is_event(change->request))
+		return event_admit_checked(change);
 	return change->source != SOURCE_PODS || pod_admit_checked(change);
 }

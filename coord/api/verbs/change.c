@@ -2,6 +2,7 @@
  * from, the commit by the kind of key, and the answer. */
 #include "coord/api/verbs/change.h"
 
+#include "coord/api/objects/pod_event.h"
 #include "coord/service/nodes/node_change.h"
 #include "shardsched/model/object.h"
 #include "store/keys/partition.h"
@@ -37,7 +38,7 @@ struct change *change_new(struct request *request, enum change_kind kind)
 void change_drop(struct change *change)
 {
 	for (unsigned i = 0; i < OBJECT_PART_COUNT; i++) {
-		if (change->current.part[i] != NULL)
+		if (change->current.part[i] != object_no_entry)
 			cache_entry_unref(change->current.part[i]);
 		change->current.part[i] = NULL;
 	}
@@ -48,7 +49,7 @@ void change_set_current(struct change *change, const struct object *current)
 	change_drop(change);
 	change->current = *current;
 	for (unsigned i = 0; i < OBJECT_PART_COUNT; i++)
-		if (current->part[i] != NULL)
+		if (current->part[i] != NULL && current->part[i] != object_no_entry)
 			change->current.part[i] = cache_entry_ref(current->part[i]);
 }
 
@@ -222,7 +223,8 @@ static bool print_stored(struct change *change)
 	struct api_status status;
 	bool ok;
 
-	if (!strip_shown(change) || !plain_node_name(change)) {
+	if (!strip_shown(change) || !plain_node_name(change) ||
+	    (is_event(request) && !event_stored_form(change))) {
 		answer_no_memory(request);
 		return false;
 	}
@@ -276,13 +278,15 @@ static void on_write(struct write *write, const struct write_outcome *outcome)
 			refused(change);
 		break;
 	case WRITE_FAILED:
+		if (change->lease != 0)
+			event_store_lease_lost(request->api->events, change->lease);
 		answer_store_error(request, outcome->err);
 		break;
 	}
 	request_unbusy(request);
 }
 
-static void enqueue(struct change *change)
+void change_enqueue(struct change *change)
 {
 	struct request *request = change->request;
 	struct pl_err err = {0};
@@ -311,8 +315,8 @@ static bool add_object(struct write *write, struct txn_builder *builder)
 	if (change->kind == CHANGE_DELETE || change->ends)
 		return builder_delete(builder, keys_span(&change->key),
 		                      current_revision(change));
-	if (!builder_put(builder, keys_span(&change->key), current_revision(change),
-	                 change->stored))
+	if (!builder_put_leased(builder, keys_span(&change->key),
+	                        current_revision(change), change->stored, change->lease))
 		return false;
 	for (unsigned i = 0; i < change->companions; i++)
 		if (!builder_put(builder, keys_span(&change->companion_key[i]), 0,
@@ -324,10 +328,11 @@ static bool add_object(struct write *write, struct txn_builder *builder)
 bool object_key(const struct schema_resource *resource, struct pl_span namespace,
                 struct pl_span name, struct keys_text *out)
 {
+	/* Both resources of events are one store. */
+	bool core = resource->group[0] == 0 || resource_is_events(resource);
 	struct keys_id id = {.kind = resource->namespaced ? KEYS_OBJECT_IN : KEYS_OBJECT,
-	                     .group = resource->group[0] == 0
-	                                      ? PL_SPAN_LIT("core")
-	                                      : pl_span_str(resource->group),
+	                     .group = core ? PL_SPAN_LIT("core")
+	                                   : pl_span_str(resource->group),
 	                     .resource = pl_span_str(resource->plural),
 	                     .scope = namespace,
 	                     .name = name};
@@ -370,7 +375,10 @@ static void commit_object(struct change *change)
 	write->add = add_object;
 	write->keys = 0;
 	write_adds_key(write, keys_span(&change->key));
-	enqueue(change);
+	if (is_event(request) && change->kind != CHANGE_DELETE)
+		event_commit(change);
+	else
+		change_enqueue(change);
 }
 
 /* Pods */
@@ -395,7 +403,7 @@ static void commit_pod(struct change *change)
 	write->keys = 0;
 	write_adds_key(write, change->pod.namespace);
 	write->key[0] ^= pl_hash(change->pod.name);
-	enqueue(change);
+	change_enqueue(change);
 }
 
 /* Nodes */
@@ -466,7 +474,7 @@ static void on_alloc(void *ctx, const struct kv_result *result, const struct pl_
 		write->add = add_node;
 		write->keys = 0;
 		write_adds_key(write, keys_span(&change->key));
-		enqueue(change);
+		change_enqueue(change);
 	}
 	request_unbusy(request);
 }
@@ -554,6 +562,14 @@ void change_commit(struct change *change)
 		                  &change->node.name);
 	if (change->kind != CHANGE_DELETE && !print_stored(change))
 		return;
+	if (change->source == SOURCE_CONFIGS) {
+		commit_config(change);
+		return;
+	}
+	if (change->source == SOURCE_SHARDS) {
+		commit_shard(change);
+		return;
+	}
 	if (change->dry_run) {
 		change->committed(change, current_revision(change));
 		return;

@@ -16,8 +16,10 @@
 
 #include "coord/api/patch/apply.h"
 #include "coord/api/schema/schema_check.h"
+#include "coord/api/verbs/event_store.h"
 #include "coord/api/verbs/pod_change_queue.h"
 #include "coord/api/verbs/request.h"
+#include "coord/config/config.h"
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/service/submit/pod_request.h"
 #include "store/keys/keys.h"
@@ -58,6 +60,9 @@ struct change {
 	struct pl_span node_alloc;
 	int64_t alloc_rev;
 	struct kv_call *call;
+	enum config_name config; /* that is edited */
+	int64_t lease;           /* events; 0: none */
+	struct event_lease_wait lease_wait;
 	struct pl_span companion[2]; /* values of objects that come with a namespace */
 	struct keys_text companion_key[2];
 	unsigned companions;
@@ -119,6 +124,21 @@ bool admit(struct change *change);
 bool admit_checked(struct change *change);
 bool is_namespace(const struct request *request);
 
+/* placet_change.c */
+void commit_config(struct change *change);
+void commit_shard(struct change *change);
+
+/* event_change.c */
+bool is_event(const struct request *request);
+bool event_admit_checked(struct change *change);
+/* Gives the wanted event the form in which it is stored. False: no memory. */
+bool event_stored_form(struct change *change);
+/* Writes the change of an event once there is a lease for it. */
+void event_commit(struct change *change);
+/* The request wants to change or delete an event that follows from a pod's state: it has been
+ * answered. */
+bool event_refuse_derived(struct request *request);
+
 /* -- commit.c ----------------------------------------------------------------------------- */
 
 /* Prints what is stored, and commits; committed, or an answer, follows. */
@@ -127,6 +147,8 @@ void change_commit(struct change *change);
 void change_answer(struct change *change, int http_status, int64_t revision);
 void change_show(struct change *change, int http_status, const struct object *object);
 void change_drop(struct change *change);
+/* Hands request->write over to the queue. */
+void change_enqueue(struct change *change);
 bool object_key(const struct schema_resource *resource, struct pl_span namespace,
                 struct pl_span name, struct keys_text *out);
 /* pod_change.c */

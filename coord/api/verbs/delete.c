@@ -146,7 +146,8 @@ static void deletion_fresh(struct request *request)
 			return;
 		status = status_not_found(&request->arena, request_about(request));
 
-		answer_status(request, &status);
+		if (!event_refuse_derived(request))
+			answer_status(request, &status);
 		return;
 	}
 	change_set_current(change, &current);

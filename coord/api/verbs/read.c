@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/api/objects/shown_walk.h"
 #include "coord/api/verbs/change.h"
 #include "coord/api/verbs/continue_token.h"
 #include "store/base/alloc.h"
@@ -27,9 +28,11 @@ static void answer_not_found(struct request *request)
 
 static void get_fresh(struct request *request)
 {
+	struct shown_walk walk;
 	struct object object;
 
-	if (!request_object(request, &object))
+	if (!shown_get(request->api->sources, request->path.resource,
+	               request->path.namespace, request->path.name, &walk, &object))
 		answer_not_found(request);
 	else if (pl_span_eq(request->path.subresource, PL_SPAN_LIT("scale")))
 		answer_scale(request, 200, &object);
@@ -205,17 +208,24 @@ static enum pl_code list_end(struct request *request, struct list_stream *list)
 	return pl_json_out_done(&list->out);
 }
 
+/* The objects behind the last one that was written. */
+static enum pl_code walk_begin(struct request *request, struct list_stream *list,
+                               struct shown_walk *walk)
+{
+	return shown_walk_begin(request->api->sources, request->path.resource,
+	                        pl_span(list->prefix, list->prefix_len),
+	                        pl_buf_span(&list->after), list->revision, &list->filter,
+	                        walk);
+}
+
 /* Writes objects until a piece is full (PL_BUSY) or the list is whole (PL_OK). */
 static enum pl_code list_fill(struct request *request, struct list_stream *list)
 {
-	struct source_walk walk;
+	struct shown_walk walk;
 	struct object object;
-	enum pl_code code =
-		source_walk_begin(request->api->sources, request->path.resource,
-	                          pl_span(list->prefix, list->prefix_len),
-	                          pl_buf_span(&list->after), list->revision, &walk);
+	enum pl_code code = walk_begin(request, list, &walk);
 
-	while (code == PL_OK && list->limit > 0 && source_walk_next(&walk, &object)) {
+	while (code == PL_OK && list->limit > 0 && shown_walk_next(&walk, &object)) {
 		if (!object_filter_matches(&list->filter, &object))
 			continue;
 		list->limit--;
@@ -230,17 +240,14 @@ static enum pl_code list_fill(struct request *request, struct list_stream *list)
 /* Whether more objects than limit pass the filter. */
 static enum pl_code find_more(struct request *request, struct list_stream *list)
 {
-	struct source_walk walk;
+	struct shown_walk walk;
 	struct object object;
 	int64_t count = 0;
-	enum pl_code code =
-		source_walk_begin(request->api->sources, request->path.resource,
-	                          pl_span(list->prefix, list->prefix_len),
-	                          pl_buf_span(&list->after), list->revision, &walk);
+	enum pl_code code = walk_begin(request, list, &walk);
 
 	if (code != PL_OK || list->limit == INT64_MAX)
 		return code;
-	while (!list->more && source_walk_next(&walk, &object))
+	while (!list->more && shown_walk_next(&walk, &object))
 		if (object_filter_matches(&list->filter, &object))
 			list->more = ++count > list->limit;
 	return PL_OK;
@@ -250,15 +257,12 @@ static enum pl_code find_more(struct request *request, struct list_stream *list)
 static enum pl_code find_last(struct request *request, struct list_stream *list,
                               struct pl_buf *last)
 {
-	struct source_walk walk;
+	struct shown_walk walk;
 	struct object object;
 	int64_t count = 0;
-	enum pl_code code =
-		source_walk_begin(request->api->sources, request->path.resource,
-	                          pl_span(list->prefix, list->prefix_len),
-	                          pl_buf_span(&list->after), list->revision, &walk);
+	enum pl_code code = walk_begin(request, list, &walk);
 
-	while (code == PL_OK && count < list->limit && source_walk_next(&walk, &object)) {
+	while (code == PL_OK && count < list->limit && shown_walk_next(&walk, &object)) {
 		if (!object_filter_matches(&list->filter, &object))
 			continue;
 		count++;
@@ -376,13 +380,11 @@ static void parse_limit(const struct request *request, struct list_stream *list)
 static void list_fresh(struct request *request)
 {
 	struct list_stream *list = request->list;
-	enum source_kind kind;
-	bool has_source = source_of_resource(request->path.resource, &kind);
 	enum pl_code code;
 
-	PL_ASSERT(has_source);
 	if (list->revision == 0)
-		list->revision = source_revision(request->api->sources, kind);
+		list->revision =
+			shown_revision(request->api->sources, request->path.resource);
 	code = find_more(request, list);
 	if (code == PL_OK)
 		code = list_begin(request, list);

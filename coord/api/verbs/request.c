@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "coord/api/objects/shown_names.h"
 #include "coord/api/verbs/change.h"
 #include "coord/api/verbs/request_options.h"
 #include "store/base/alloc.h"
@@ -204,12 +205,35 @@ void answer_object(struct request *request, int http_status, const struct object
 
 /* -- freshness ------------------------------------------------------------------------- */
 
+static void on_fresh(void *ctx, int64_t revision, const struct pl_err *err);
+
+static void wait_for(struct request *request, struct cache *cache)
+{
+	struct pl_err err = {0};
+
+	if (cache_wait(cache, &request->wait, request->fresh_revision, REQUEST_FRESH_MS,
+	               on_fresh, request, &err) == PL_OK)
+		request->busy++;
+	else
+		answer_store_error(request, &err);
+}
+
+static void wait_also(struct request *request)
+{
+	struct cache *also = request->also;
+
+	request->also = NULL;
+	wait_for(request, also);
+}
+
 static void on_fresh(void *ctx, int64_t revision, const struct pl_err *err)
 {
 	struct request *request = ctx;
 
 	(void)revision;
-	if (err == NULL)
+	if (err == NULL && request->also != NULL)
+		wait_also(request);
+	else if (err == NULL)
 		request->fresh(request);
 	else if (err->code == PL_FUTURE || err->code == PL_TIMEOUT) {
 		struct api_status status =
@@ -232,13 +256,30 @@ static struct cache *source_cache(struct request *request, bool *can_be_fresh)
 	return request->api->sources->source[kind].cache;
 }
 
+/* The informer that the resource is made from besides its own; NULL: none. */
+static struct cache *source_also(const struct request *request)
+{
+	const struct schema_resource *resource = request->path.resource;
+
+	if (strcmp(resource->plural, "events") == 0)
+		return request->api->sources->source[SOURCE_PODS].cache;
+	if (strcmp(resource->plural, "shards") == 0)
+		return request->api->sources->source[SOURCE_CONFIGS].cache;
+	return NULL;
+}
+
+static bool is_as_new(const struct cache *cache, int64_t revision)
+{
+	return cache == NULL ||
+	       (cache_synced(cache) && revision <= cache_revision(cache));
+}
+
 void request_when_fresh(struct request *request, void (*fresh)(struct request *request))
 {
 	struct pl_span version = request->query.resourceVersion;
 	bool can_be_fresh;
 	struct cache *cache = source_cache(request, &can_be_fresh);
 	int64_t revision = 0;
-	struct pl_err err = {0};
 
 	if (version.len > 0 && !request_number(version, &revision)) {
 		struct api_status status = status_bad_request(pl_span_str(
@@ -250,8 +291,9 @@ void request_when_fresh(struct request *request, void (*fresh)(struct request *r
 		answer_status(request, &status);
 		return;
 	}
-	if ((version.len > 0 || !can_be_fresh) && cache_synced(cache) &&
-	    revision <= cache_revision(cache)) {
+	request->also = source_also(request);
+	if ((version.len > 0 || !can_be_fresh) && is_as_new(cache, revision) &&
+	    is_as_new(request->also, revision)) {
 		fresh(request);
 		return;
 	}
@@ -259,17 +301,42 @@ void request_when_fresh(struct request *request, void (*fresh)(struct request *r
 	if (version.len > 0 && revision == 0)
 		revision = 1;
 	request->fresh = fresh;
-	if (cache_wait(cache, &request->wait, revision, REQUEST_FRESH_MS, on_fresh,
-	               request, &err) == PL_OK)
-		request->busy++;
-	else
-		answer_store_error(request, &err);
+	request->fresh_revision = revision;
+	wait_for(request, cache);
+}
+
+void request_wait(struct request *request, struct cache *cache, int64_t revision,
+                  void (*fresh)(struct request *request))
+{
+	request->also = NULL;
+	request->fresh = fresh;
+	request->fresh_revision = revision;
+	wait_for(request, cache);
+}
+
+/* Partitions and configurations are there without a key, too. */
+static bool object_without_key(struct request *request, struct object *out)
+{
+	const struct request_path *path = &request->path;
+	char *order;
+
+	if (!shown_names_any(path->resource) ||
+	    shown_name_behind(request->api->sources, path->resource, path->name) ==
+	            UINT32_MAX)
+		return false;
+	order = pl_arena_printf(&request->arena, PL_SPAN_FMT "/",
+	                        PL_SPAN_ARG(path->name));
+	if (order == NULL)
+		return false;
+	*out = shown_name_object(path->resource, path->name, pl_span_str(order));
+	return true;
 }
 
 bool request_object(struct request *request, struct object *out)
 {
 	return source_get(request->api->sources, request->path.resource,
-	                  request->path.namespace, request->path.name, out);
+	                  request->path.namespace, request->path.name, out) ||
+	       object_without_key(request, out);
 }
 
 /* -- start ------------------------------------------------------------------------------- */

@@ -38,6 +38,7 @@ struct api {
 	struct watch_hub *hub;
 	struct write_queue *writes;
 	struct pod_change_queue *pods;
+	struct event_store *events;
 	int64_t (*wall_ms)(void *ctx);
 	uint64_t (*now_ms)(void *ctx);
 	void *clock_ctx;
@@ -78,6 +79,8 @@ struct request {
 
 	struct cache_wait wait;
 	void (*fresh)(struct request *request); /* after wait */
+	int64_t fresh_revision;
+	struct cache *also; /* to be waited for next; NULL: none */
 	struct watcher *watcher;
 	struct list_stream *list;
 	struct change *change;              /* of a write; in the arena */
@@ -121,6 +124,9 @@ static inline struct status_about request_about(const struct request *request)
 /* Calls fresh when the informer of the request's resource is as new as the request wants:
  * now, or as new as a revision, or as it is. */
 void request_when_fresh(struct request *request, void (*fresh)(struct request *request));
+/* Calls fresh when the informer is as new as the revision. */
+void request_wait(struct request *request, struct cache *cache, int64_t revision,
+                  void (*fresh)(struct request *request));
 bool request_object(struct request *request, struct object *out);
 /* The selectors of the query. False: it has been answered. */
 bool request_filter(struct request *request, struct object_filter *filter);

@@ -200,6 +200,8 @@ static void update_absent(struct request *request)
 	struct change *change = request->change;
 	struct pl_json none = {0};
 
+	if (event_refuse_derived(request))
+		return;
 	if (change->format != BODY_APPLY || request->verb != REQUEST_PATCH ||
 	    request->path.subresource.len > 0) {
 		(void)fail_not_found(request);

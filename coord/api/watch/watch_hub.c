@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/api/objects/pod_event.h"
+#include "coord/api/objects/shown_walk.h"
 #include "coord/api/watch/watch_event.h"
 #include "coord/api/watch/watch_hub_int.h"
 #include "store/base/alloc.h"
@@ -49,6 +51,7 @@ struct encoded {
 	const struct source_change *change;
 	struct {
 		enum watch_event_type type;
+		const struct schema_resource *resource;
 		struct object_shape shape;
 		bool headers;
 		struct http_blob *blob;
@@ -57,10 +60,11 @@ struct encoded {
 };
 
 /* A reference for the caller; NULL: no memory. */
-static struct http_blob *encode(struct watch_hub *hub, struct encoded *encoded,
-                                enum watch_event_type type, struct object_shape shape,
+static struct http_blob *encode(struct watch_channel *channel, struct watch_hub *hub,
+                                struct encoded *encoded, enum watch_event_type type,
                                 bool headers)
 {
+	struct object_shape shape = channel->shape;
 	const struct object *object = type == WATCH_DELETED ? &encoded->change->before
 	                                                    : &encoded->change->after;
 	struct object shown = *object;
@@ -68,8 +72,10 @@ static struct http_blob *encode(struct watch_hub *hub, struct encoded *encoded,
 
 	for (unsigned i = 0; i < encoded->count; i++)
 		if (encoded->at[i].type == type && encoded->at[i].headers == headers &&
+		    encoded->at[i].resource == channel->resource &&
 		    object_shape_eq(encoded->at[i].shape, shape))
 			return http_blob_ref(encoded->at[i].blob);
+	shown.resource = channel->resource;
 	if (type == WATCH_DELETED) /* the version at which it went */
 		shown.revision = encoded->change->revision;
 	blob = watch_event_blob(type, shape, &shown, headers, hub->wall_ms(hub->ctx),
@@ -79,6 +85,7 @@ static struct http_blob *encode(struct watch_hub *hub, struct encoded *encoded,
 		unsigned at = encoded->count++;
 
 		encoded->at[at].type = type;
+		encoded->at[at].resource = channel->resource;
 		encoded->at[at].shape = shape;
 		encoded->at[at].headers = headers;
 		encoded->at[at].blob = http_blob_ref(blob);
@@ -120,7 +127,7 @@ static void deliver(struct watcher *watcher, struct encoded *encoded,
 {
 	struct watch_channel *channel = watcher->channel;
 	bool is_table = channel->shape.as == ACCEPT_AS_TABLE;
-	struct http_blob *blob = encode(watcher->hub, encoded, type, channel->shape,
+	struct http_blob *blob = encode(channel, watcher->hub, encoded, type,
 	                                is_table && !watcher->headers);
 
 	if (blob == NULL) {
@@ -136,7 +143,7 @@ static void deliver(struct watcher *watcher, struct encoded *encoded,
 static void deliver_later(struct watch_hub *hub, struct watch_channel *channel,
                           struct encoded *encoded, enum watch_event_type type)
 {
-	struct http_blob *blob = encode(hub, encoded, type, channel->shape, false);
+	struct http_blob *blob = encode(channel, hub, encoded, type, false);
 
 	if (blob == NULL) {
 		watch_batch_flush(hub, channel);
@@ -147,8 +154,16 @@ static void deliver_later(struct watch_hub *hub, struct watch_channel *channel,
 	http_blob_unref(blob);
 }
 
-void watch_hub_changed(struct watch_hub *hub, enum source_kind kind,
-                       const struct source_change *change)
+/* Whether the objects of the channel are those of the resource: events have two. */
+static bool shows(const struct watch_channel *channel,
+                  const struct schema_resource *resource)
+{
+	return channel->resource == resource ||
+	       (resource_is_events(resource) && resource_is_events(channel->resource));
+}
+
+static void fan_out(struct watch_hub *hub, enum source_kind kind,
+                    const struct source_change *change)
 {
 	struct encoded encoded = {.change = change};
 	const struct object *object = change->after.part[OBJECT_MAIN] != NULL
@@ -160,9 +175,8 @@ void watch_hub_changed(struct watch_hub *hub, enum source_kind kind,
 			PL_LIST_ITEM(link, struct watch_channel, link);
 		enum watch_event_type type;
 
-		if (channel->resource != object->resource ||
-		    pl_list_empty(&channel->live) || !in_place(channel, object) ||
-		    !event_type(channel, change, &type))
+		if (!shows(channel, object->resource) || pl_list_empty(&channel->live) ||
+		    !in_place(channel, object) || !event_type(channel, change, &type))
 			continue;
 		if (watch_batch_waits(hub, channel)) {
 			deliver_later(hub, channel, &encoded, type);
@@ -172,6 +186,19 @@ void watch_hub_changed(struct watch_hub *hub, enum source_kind kind,
 			deliver(PL_LIST_ITEM(at, struct watcher, link), &encoded, type);
 	}
 	encoded_done(&encoded);
+}
+
+static void fan_out_event(void *ctx, const struct source_change *change)
+{
+	fan_out(ctx, SOURCE_OBJECTS, change);
+}
+
+void watch_hub_changed(struct watch_hub *hub, enum source_kind kind,
+                       const struct source_change *change)
+{
+	fan_out(hub, kind, change);
+	if (kind == SOURCE_PODS && hub->event_channels > 0)
+		pod_event_changes(change, fan_out_event, hub);
 }
 
 void watch_channel_expire(struct watch_channel *channel)
@@ -193,6 +220,18 @@ void watch_hub_lost(struct watch_hub *hub, enum source_kind kind,
 		watch_batch_flush(hub, channel);
 		watch_channel_expire(channel);
 	}
+	if (kind != SOURCE_PODS)
+		return;
+	/* Events of pods are lost with the pods. */
+	PL_LIST_EACH (link, &hub->channels[SOURCE_OBJECTS]) {
+		struct watch_channel *channel =
+			PL_LIST_ITEM(link, struct watch_channel, link);
+
+		if (!resource_is_events(channel->resource))
+			continue;
+		watch_batch_flush(hub, channel);
+		watch_channel_expire(channel);
+	}
 }
 
 /* -- bookmarks and time --------------------------------------------------------------- */
@@ -200,7 +239,7 @@ void watch_hub_lost(struct watch_hub *hub, enum source_kind kind,
 static void send_bookmark(struct watcher *watcher, bool last)
 {
 	struct watch_channel *channel = watcher->channel;
-	int64_t revision = source_revision(watcher->hub->sources, channel->kind);
+	int64_t revision = shown_revision(watcher->hub->sources, channel->resource);
 	struct http_blob *blob =
 		watch_bookmark_blob(channel->resource, channel->shape, revision, last);
 
@@ -266,11 +305,36 @@ static void replay_one(void *ctx, const struct source_change *change)
 	struct watcher *watcher = ctx;
 	struct watch_channel *channel = watcher->channel;
 	struct encoded encoded = {.change = change};
+	const struct object *object = change->after.part[OBJECT_MAIN] != NULL
+	                                      ? &change->after
+	                                      : &change->before;
 	enum watch_event_type type;
 
-	if (watcher->state != WATCHER_ENDED && event_type(channel, change, &type))
+	if (watcher->state != WATCHER_ENDED && in_place(channel, object) &&
+	    event_type(channel, change, &type))
 		deliver(watcher, &encoded, type);
 	encoded_done(&encoded);
+}
+
+static void replay_pod(void *ctx, const struct source_change *change)
+{
+	pod_event_changes(change, replay_one, ctx);
+}
+
+/* The events that pods' changes after the watcher's revision tell. */
+static enum pl_code replay_pods(struct watcher *watcher, int64_t revision)
+{
+	struct watch_channel *channel = watcher->channel;
+	struct watch_hub *hub = watcher->hub;
+	char prefix[SOURCE_ORDER_MAX];
+	size_t len;
+
+	if (!resource_is_events(channel->resource) ||
+	    !shown_event_pods(channel->namespace, &channel->filter, prefix, &len) ||
+	    revision == source_revision(hub->sources, SOURCE_PODS))
+		return PL_OK;
+	return source_replay(hub->sources, shown_event_resource(), pl_span(prefix, len),
+	                     revision, replay_pod, watcher);
 }
 
 /* The changes after the watcher's revision; then it is live. */
@@ -278,12 +342,15 @@ static enum pl_code watcher_catch_up(struct watcher *watcher)
 {
 	struct watch_channel *channel = watcher->channel;
 	struct watch_hub *hub = watcher->hub;
+	int64_t revision = watcher->revision;
 	enum pl_code code = PL_OK;
 
-	if (watcher->revision != source_revision(hub->sources, channel->kind))
+	if (revision != source_revision(hub->sources, channel->kind))
 		code = source_replay(hub->sources, channel->resource,
 		                     pl_span(channel->prefix, channel->prefix_len),
-		                     watcher->revision, replay_one, watcher);
+		                     revision, replay_one, watcher);
+	if (code == PL_OK)
+		code = replay_pods(watcher, revision);
 	if (code != PL_OK || watcher->state == WATCHER_ENDED)
 		return code;
 	watch_batch_flush(hub, channel); /* the watcher has those events */
@@ -322,17 +389,18 @@ static bool send_initial(struct watcher *watcher, const struct object *object)
 static enum pl_code watcher_go_on(struct watcher *watcher)
 {
 	struct watch_channel *channel = watcher->channel;
-	struct source_walk walk;
+	struct shown_walk walk;
 	struct object object;
-	enum pl_code code =
-		source_walk_begin(watcher->hub->sources, channel->resource,
-	                          pl_span(channel->prefix, channel->prefix_len),
-	                          pl_buf_span(&watcher->after), watcher->revision, &walk);
+	enum pl_code code = shown_walk_begin(
+		watcher->hub->sources, channel->resource,
+		pl_span(channel->prefix, channel->prefix_len),
+		pl_buf_span(&watcher->after), watcher->revision, &channel->filter, &walk);
 
 	if (code != PL_OK)
 		return code;
-	while (source_walk_next(&walk, &object)) {
-		if (!object_filter_matches(&channel->filter, &object))
+	while (shown_walk_next(&walk, &object)) {
+		if (!in_place(channel, &object) ||
+		    !object_filter_matches(&channel->filter, &object))
 			continue;
 		if (!send_initial(watcher, &object))
 			return PL_NOMEM;
@@ -366,8 +434,10 @@ void watcher_room(struct watcher *watcher)
 
 static void channel_free(struct watch_hub *hub, struct watch_channel *channel)
 {
-	if (pl_map_has(&channel->node))
+	if (pl_map_has(&channel->node)) {
 		pl_map_del(&hub->by_key, &channel->node);
+		hub->event_channels -= resource_is_events(channel->resource);
+	}
 	pl_list_del(&channel->link);
 	pl_list_del(&channel->batch.link);
 	pl_buf_done(&channel->batch.bytes);
@@ -425,13 +495,18 @@ static enum pl_code channel_new(struct watch_hub *hub, const struct watch_opts *
 	PL_ASSERT(has_source);
 	channel->namespace = pl_arena_dup(&channel->arena, opts->namespace);
 	channel->name = pl_arena_dup(&channel->arena, opts->name);
+	/* An event of a pod stands elsewhere than its name says. */
 	if (opts->namespace.len + opts->name.len <= SOURCE_NAMES_MAX &&
 	    (opts->name.len == 0 || opts->namespace.len > 0 ||
-	     !opts->resource->namespaced))
+	     !opts->resource->namespaced) &&
+	    (opts->name.len == 0 || !resource_is_events(opts->resource)))
 		channel->prefix_len = source_prefix(opts->resource, opts->namespace,
 		                                    opts->name, channel->prefix);
 	else
-		channel->prefix_len = source_prefix(opts->resource, (struct pl_span){0},
+		channel->prefix_len = source_prefix(opts->resource,
+		                                    resource_is_events(opts->resource)
+		                                            ? opts->namespace
+		                                            : (struct pl_span){0},
 		                                    (struct pl_span){0}, channel->prefix);
 	*out = channel;
 	if (channel->namespace.len != opts->namespace.len ||
@@ -473,6 +548,7 @@ static enum pl_code channel_find(struct watch_hub *hub, const struct watch_opts 
 	node = pl_map_add(&hub->by_key, &(*out)->node, key);
 	PL_ASSERT(node == NULL);
 	pl_list_add_tail(&hub->channels[(*out)->kind], &(*out)->link);
+	hub->event_channels += resource_is_events((*out)->resource);
 	return PL_OK;
 }
 
@@ -489,13 +565,14 @@ static enum pl_code check_revision(struct watch_hub *hub,
                                    const struct watch_channel *channel,
                                    const struct watch_opts *opts)
 {
-	struct source_walk walk;
+	struct shown_walk walk;
 
 	if (opts->initial)
 		return PL_OK;
-	return source_walk_begin(hub->sources, channel->resource,
-	                         pl_span(channel->prefix, channel->prefix_len),
-	                         (struct pl_span){0}, opts->revision, &walk);
+	return shown_walk_begin(hub->sources, channel->resource,
+	                        pl_span(channel->prefix, channel->prefix_len),
+	                        (struct pl_span){0}, opts->revision, &channel->filter,
+	                        &walk);
 }
 
 enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
@@ -524,7 +601,7 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
 		.state = WATCHER_INITIAL,
 		.bookmarks = opts->bookmarks,
 		.initial_end = opts->initial && opts->initial_end,
-		.revision = opts->initial ? source_revision(hub->sources, channel->kind)
+		.revision = opts->initial ? shown_revision(hub->sources, opts->resource)
 	                                  : opts->revision,
 		.deadline_ms = hub->now_ms(hub->ctx) + opts->timeout_ms,
 	};

@@ -18,6 +18,8 @@
  *    cut, and others do not notice.
  *  - A channel with many watchers sends events that follow each other closely together
  *    (watch_batch.c).
+ *  - A watch of events gets those that follow from pods' states, too; between these and the
+ *    stored ones the order of revisions is that in which the two sources hear of them.
  *  - A selector that an object enters or leaves makes the change ADDED or DELETED.
  */
 #ifndef COORD_API_WATCH_WATCH_HUB_H
@@ -45,6 +47,7 @@ struct watch_hub {
 	void *ctx;
 	struct pl_list channels[SOURCE_KINDS]; /* of struct watch_channel */
 	struct pl_map by_key;
+	uint32_t event_channels; /* of these: of events, which follow from pods, too */
 	struct pl_timer tick;    /* bookmarks, and streams whose time is over */
 	struct pl_timer batches; /* events that are sent together */
 	uint64_t batches_ms;     /* when that is due */
