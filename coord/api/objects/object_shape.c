@@ -64,3 +64,16 @@ enum pl_code object_shape_write(struct object_shape shape, const struct object *
 	pl_buf_done(&whole);
 	return code;
 }
+
+enum pl_code object_shape_text(struct object_shape shape,
+                               const struct schema_resource *resource,
+                               struct pl_span json, int64_t now_ms,
+                               struct pl_arena *scratch, struct pl_buf *out)
+{
+	if (shape.as == ACCEPT_AS_IS)
+		return pl_buf_add(out, json);
+	pl_arena_reset(scratch);
+	if (shape.as == ACCEPT_AS_TABLE)
+		return write_row(shape, resource, json, true, now_ms, scratch, out);
+	return write_metadata(shape, json, out);
+}

@@ -27,4 +27,10 @@ PL_NODISCARD enum pl_code object_shape_write(struct object_shape shape,
                                              int64_t now_ms, struct pl_arena *scratch,
                                              struct pl_buf *out);
 
+/* The same for an object that is JSON already. */
+PL_NODISCARD enum pl_code object_shape_text(struct object_shape shape,
+                                            const struct schema_resource *resource,
+                                            struct pl_span json, int64_t now_ms,
+                                            struct pl_arena *scratch, struct pl_buf *out);
+
 #endif

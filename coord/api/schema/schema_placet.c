@@ -289,7 +289,7 @@ TYPE(placet_plan, PLACET_V1 "Plan",
      "A dry run: where would these objects go? Nothing is stored.");
 
 FIELDS(placet_plan_spec) = {
-	ANYS(1, "objects", IS(REQUIRED), DOC("Pods, and objects that contain pods.")),
+	ANYS(1, "objects", DOC("Pods, and objects that contain pods.")),
 	STRS(2, "withoutClusters", DOC("Members that are taken away for the trial.")),
 	OBJS(3, placet_plan_nodes, "addNodes",
              DOC("Nodes that are added for the trial.")),
@@ -304,6 +304,7 @@ FIELDS(placet_plan_nodes) = {
             DOC("Amounts that each has, cpu=8,memory=32Gi; or the name of a node that "
                 "they are like.")),
 	STR(3, "cluster", DOC("The member that gets them.")),
+	ANY_OBJECT(4, "template", DOC("A Node that they are like, instead of a shape.")),
 	END,
 };
 TYPE(placet_plan_nodes, PLACET_V1 "PlanNodes", "Nodes that a plan adds.");

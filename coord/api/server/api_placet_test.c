@@ -1,6 +1,8 @@
-/* placet.io over the API: partitions, shards, configurations, gangs. */
+/* placet.io over the API: partitions, shards, configurations, gangs, explanations, plans. */
 #include <stdio.h>
 
+#include "store/base/clock.h"
+#include "store/base/timestamp.h"
 #include "tests/harness/t.h"
 #include "tests/support/coord/api/api_rig.h"
 
@@ -8,6 +10,10 @@ static struct api_rig rig;
 
 #define PLACET "/apis/placet.io/v1"
 #define TABLE "application/json;as=Table;v=v1;g=meta.k8s.io"
+#define SPEC(cpu)                                                                        \
+	"{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{" \
+	"\"cpu\":\"" cpu "\"}}}]}"
+#define ROOM "{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}"
 #define MEMBER(rate)                                                                     \
 	"{\"v\":1,\"id\":\"s-0\",\"instance\":\"0123456789abcdef0123456789abcdef\","     \
 	"\"state\":\"active\",\"host\":\"h1\",\"pid\":4711,\"boot\":\"b\",\"version\":"  \
@@ -17,6 +23,31 @@ static struct api_rig rig;
 	"\"placed\":812,\"placed_per_s\":" rate ",\"pending\":7,\"conflicts\":3,"        \
 	"\"conflicts_per_s\":0.1,\"txns\":90,\"txns_failed\":2,\"lag_ms\":4},"           \
 	"\"config\":{\"coord\":3},\"refused\":{\"coord\":\"version 4: no\"}}"
+
+struct other_call {
+	bool done;
+	int status;
+};
+
+static void on_other_end(void *ctx, const struct http_end *end)
+{
+	struct other_call *call = ctx;
+
+	call->done = true;
+	call->status = end->answer.status;
+	uv_stop(&rig.loop);
+}
+
+static void own_all(const char *shard)
+{
+	for (unsigned p = 0; p < 4; p++) {
+		char key[60], value[60];
+
+		(void)snprintf(key, sizeof key, "/partitions/%04u/owner", p);
+		(void)snprintf(value, sizeof value, "{\"v\":1,\"shard\":\"%s\"}", shard);
+		api_rig_put(&rig, key, value);
+	}
+}
 
 static void merge_patch(const char *path, const char *body, int status)
 {
@@ -203,5 +234,297 @@ T_CASE(a_shard_is_drained_and_weighed_by_its_spec)
 	merge_patch(PLACET "/shards/s-0", "{\"spec\":{\"weight\":-5}}", 422);
 	T_STR(api_rig_text(&rig, "details.causes.0.field"), "spec.weight");
 	api_rig_watch_close(&watch);
+	api_rig_close(&rig);
+}
+
+/* -- explanations ------------------------------------------------------------------------- */
+
+T_CASE(an_explanation_says_why_a_pod_waits_and_what_would_help)
+{
+	api_rig_open(&rig, 4);
+	own_all("s-0");
+	api_rig_put(&rig, "/shards/s-0", MEMBER("31.5"));
+	api_rig_node(&rig, "east", "n-1", ROOM);
+	api_rig_node(&rig, "west", "n-2", ROOM);
+	api_rig_pod(
+		&rig, "default", "big", SPEC("6"),
+		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Pending\",\"shard\":\"s-0\","
+		"\"epoch\":\"7\",\"attempts\":2,\"reason\":\"fit.cpu\",\"message\":"
+		"\"2 nodes: Insufficient cpu\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	api_rig_want(&rig, "GET", PLACET "/namespaces/default/explanations/big", NULL,
+	             200);
+	T_STR(api_rig_text(&rig, "kind"), "Explanation");
+	T_STR(api_rig_text(&rig, "metadata.name"), "big");
+	T_STR(api_rig_text(&rig, "status.phase"), "Pending");
+	T_STR(api_rig_text(&rig, "status.shard"), "s-0");
+	T_STR(api_rig_text(&rig, "status.message"),
+	      "0/2 nodes are available: 2 Insufficient cpu.");
+	T_STR(api_rig_text(&rig, "status.nodes"), "2");
+	T_STR(api_rig_text(&rig, "status.feasible"), "0");
+	T_STR(api_rig_text(&rig, "status.reasons.0.code"), "fit.cpu");
+	T_STR(api_rig_text(&rig, "status.reasons.0.only"), "2");
+	T_EQ(api_rig_count(&rig, "status.clusters"), 2);
+	T_STR(api_rig_text(&rig, "status.clusters.0.reasons.0.nodes"), "1");
+	T_STR(api_rig_text(&rig, "status.help.0"), "2 nodes would do, but lack 2 cpu");
+	T_STR(api_rig_text(&rig, "status.nearest.0.reasons.0"), "lacks 2 cpu");
+	T_STR(api_rig_text(&rig, "status.queue.before"), "0");
+	/* Nothing says when room will be there. */
+	T_EQ(api_rig_count(&rig, "status.estimate"), 0);
+	rig.accept = TABLE;
+	api_rig_want(&rig, "GET", PLACET "/namespaces/default/explanations/big", NULL,
+	             200);
+	T_STR(api_rig_text(&rig, "kind"), "Table");
+	T_STR(api_rig_text(&rig, "rows.0.cells.2"), "fit.cpu");
+	rig.accept = NULL;
+	api_rig_want(&rig, "GET", PLACET "/namespaces/default/explanations/none", NULL,
+	             404);
+	T_STR(api_rig_text(&rig, "message"), "pods \"none\" not found");
+	api_rig_want(&rig, "GET", PLACET "/namespaces/default/explanations", NULL, 405);
+	api_rig_close(&rig);
+}
+
+T_CASE(a_pod_that_fits_is_estimated_by_its_place_in_the_queue)
+{
+	api_rig_open(&rig, 4);
+	own_all("s-0");
+	api_rig_put(&rig, "/shards/s-0", MEMBER("0.5"));
+	api_rig_node(&rig, "east", "n-1", ROOM);
+	api_rig_pod(&rig, "default", "small", SPEC("1"), NULL);
+	api_rig_want(&rig, "GET", PLACET "/namespaces/default/explanations/small", NULL,
+	             200);
+	T_STR(api_rig_text(&rig, "status.feasible"), "1");
+	T_TRUE(api_rig_text(&rig, "status.estimate.time") != NULL);
+	T_STR(api_rig_text(&rig, "status.estimate.message"),
+	      "0 pods go before; shard s-0 has placed 0.5 pods a second lately");
+	/* Nothing was settled yet, so the coverage is not known. */
+	T_TRUE(api_rig_text(&rig, "status.estimate.coverage") == NULL);
+	/* A shard that places nothing says nothing. */
+	api_rig_put(&rig, "/shards/s-0", MEMBER("0"));
+	do {
+		api_rig_want(&rig, "GET", PLACET "/shards/s-0", NULL, 200);
+	} while (strcmp(api_rig_text(&rig, "status.work.placedPerSecond"), "0") != 0);
+	api_rig_want(&rig, "GET", PLACET "/namespaces/default/explanations/small", NULL,
+	             200);
+	T_EQ(api_rig_count(&rig, "status.estimate"), 0);
+	api_rig_close(&rig);
+}
+
+T_CASE(estimates_that_came_true_are_the_coverage)
+{
+	char name[20], path[200], since[PL_TIMESTAMP_SIZE], state[300];
+	const char *coverage = NULL;
+
+	api_rig_open(&rig, 4);
+	own_all("s-0");
+	api_rig_put(&rig, "/shards/s-0", MEMBER("0.5"));
+	api_rig_node(&rig, "east", "n-1", ROOM);
+	for (unsigned i = 0; i < 12; i++) {
+		(void)snprintf(name, sizeof name, "p-%u", i);
+		(void)snprintf(path, sizeof path,
+		               PLACET "/namespaces/default/explanations/%s", name);
+		api_rig_pod(&rig, "default", name, SPEC("1m"), NULL);
+		api_rig_want(&rig, "GET", path, NULL, 200);
+		/* Nine of twelve are bound at once; the others an hour too late. */
+		(void)pl_timestamp_print(pl_clock_wall_ms() + (i % 4 == 0 ? 3600000 : 0),
+		                         since);
+		(void)snprintf(
+			state, sizeof state,
+			"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"cluster\":"
+			"\"gone\",\"node\":\"x\",\"shard\":\"s-0\",\"epoch\":\"7\","
+			"\"attempts\":1,\"since\":\"%s\"}",
+			since);
+		api_rig_pod(&rig, "default", name, SPEC("1m"), state);
+	}
+	api_rig_pod(&rig, "default", "last", SPEC("1m"), NULL);
+	/* The informer has the last pod, so it has all of them. */
+	api_rig_want(&rig, "GET", "/api/v1/namespaces/default/pods/last", NULL, 200);
+	api_rig_want(&rig, "GET", PLACET "/namespaces/default/explanations/last", NULL,
+	             200);
+	coverage = api_rig_text(&rig, "status.estimate.coverage");
+	T_STR(coverage, "0.75");
+	api_rig_close(&rig);
+}
+
+T_CASE(an_explanation_ends_with_its_client)
+{
+	static const char path[] = PLACET "/namespaces/default/explanations/small";
+	struct other_call call = {0};
+	struct http_call *handle;
+	char url[200];
+	struct http_call_opts opts = {
+		.url = url, .timeout_ms = 60000, .on_end = on_other_end, .ctx = &call};
+	struct pl_err err = {0};
+
+	api_rig_open(&rig, 4);
+	api_rig_node(&rig, "east", "n-1", ROOM);
+	api_rig_pod(&rig, "default", "small", SPEC("1"), NULL);
+	(void)snprintf(url, sizeof url, "%s%s", rig.base, path);
+	for (unsigned i = 0; i < 20; i++) {
+		call = (struct other_call){0};
+		T_OK(http_call_start(rig.http, &opts, &handle, &err), &err);
+		for (unsigned turn = 0; turn < i && !call.done; turn++)
+			(void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+		if (!call.done)
+			http_call_cancel(handle);
+		api_rig_until(&rig, &call.done);
+	}
+	do {
+		api_rig_call(&rig, "GET", path, NULL);
+	} while (rig.status == 429);
+	T_EQ(rig.status, 200);
+	api_rig_close(&rig);
+}
+
+/* -- plans -------------------------------------------------------------------------------- */
+
+#define POD(name, cpu)                                                           \
+	"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
+	"\"},\"spec\":" SPEC(cpu) "}"
+
+T_CASE(a_plan_says_where_pods_would_go)
+{
+	api_rig_open(&rig, 4);
+	api_rig_node(&rig, "east", "n-1", ROOM);
+	api_rig_want(&rig, "POST", PLACET "/namespaces/shop/plans",
+	             "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"objects\":[" POD(
+			     "a", "3") "," POD("b", "3") "]}}",
+	             201);
+	T_STR(api_rig_text(&rig, "kind"), "Plan");
+	T_STR(api_rig_text(&rig, "metadata.name"), "p");
+	T_STR(api_rig_text(&rig, "status.fits"), "false");
+	T_STR(api_rig_text(&rig, "status.placed"), "1");
+	T_STR(api_rig_text(&rig, "status.unplaced"), "1");
+	T_STR(api_rig_text(&rig, "status.pods.0.namespace"), "shop");
+	T_STR(api_rig_text(&rig, "status.pods.0.node"), "n-1");
+	T_STR(api_rig_text(&rig, "status.pods.1.reason"), "fit.cpu");
+	T_STR(api_rig_text(&rig, "status.pods.1.message"),
+	      "0/1 nodes are available: 1 Insufficient cpu.");
+	/* With one node more, by amounts, by a Node, and like one that is there. */
+	api_rig_want(
+		&rig, "POST", PLACET "/namespaces/shop/plans",
+		"{\"spec\":{\"objects\":[" POD("a", "3") "," POD(
+			"b",
+			"3") "],\"addNodes\":[{\"count\":1,\"shape\":\"cpu=4,memory=8Gi\"}]}}",
+		201);
+	T_STR(api_rig_text(&rig, "status.fits"), "true");
+	api_rig_want(
+		&rig, "POST", PLACET "/namespaces/shop/plans",
+		"{\"spec\":{\"objects\":[" POD("a", "3") "," POD(
+			"b",
+			"3") "],\"addNodes\":[{\"count\":1,\"template\":{\"metadata\":{\"name\":"
+			     "\"t\"},\"status\":{\"allocatable\":" ROOM "}}}]}}",
+		201);
+	T_STR(api_rig_text(&rig, "status.fits"), "true");
+	api_rig_want(
+		&rig, "POST", PLACET "/plans",
+		"{\"spec\":{\"objects\":[" POD("a", "3") "," POD(
+			"b",
+			"3") "],\"addNodes\":[{\"count\":1,\"shape\":\"east:n-1\"}]}}",
+		201);
+	T_STR(api_rig_text(&rig, "status.fits"), "true");
+	T_STR(api_rig_text(&rig, "status.pods.0.namespace"), "default");
+	/* Without the cluster. */
+	api_rig_want(&rig, "POST", PLACET "/plans",
+	             "{\"spec\":{\"objects\":[" POD(
+			     "a", "3") "],\"withoutClusters\":[\"east\"]}}",
+	             201);
+	T_STR(api_rig_text(&rig, "status.fits"), "false");
+	/* Nothing was stored. */
+	api_rig_want(&rig, "GET", "/api/v1/pods", NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), 0);
+	api_rig_close(&rig);
+}
+
+T_CASE(a_plan_is_refused_with_its_faults)
+{
+	api_rig_open(&rig, 4);
+	api_rig_want(&rig, "POST", PLACET "/plans", "{\"spec\":{}}", 422);
+	T_STR(api_rig_text(&rig, "details.causes.0.field"), "spec");
+	api_rig_want(&rig, "POST", PLACET "/plans",
+	             "{\"spec\":{\"objects\":[1],\"addNodes\":[{\"count\":1,\"shape\":"
+	             "\"nowhere\"}],\"atRevision\":\"x\"}}",
+	             422);
+	T_EQ(api_rig_count(&rig, "details.causes"), 3);
+	T_STR(api_rig_text(&rig, "details.causes.0.field"), "spec.objects[0]");
+	api_rig_want(&rig, "POST", PLACET "/plans",
+	             "{\"spec\":{\"objects\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
+	             "\"metadata\":{\"name\":\"A B\"},\"spec\":{\"containers\":[]}}]}}",
+	             422);
+	T_STR(api_rig_text(&rig, "details.causes.0.field"), "spec.objects");
+	api_rig_want(
+		&rig, "POST", PLACET "/plans",
+		"{\"spec\":{\"objects\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+		"\"Deployment\",\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":"
+		"6000,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{"
+		"\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":" SPEC("1") "}}}]}}",
+		422);
+	T_TRUE(strstr(api_rig_text(&rig, "message"), "at most 5000") != NULL);
+	api_rig_want(
+		&rig, "POST", PLACET "/plans",
+		"{\"spec\":{\"objects\":[" POD("a", "1") "],\"atRevision\":\"999999\"}}",
+		504);
+	api_rig_want(&rig, "GET", PLACET "/plans", NULL, 405);
+	api_rig_close(&rig);
+}
+
+/* Starts a plan of so many pods that it takes many turns of the loop. */
+static struct http_call *start_other(struct other_call *call)
+{
+	static const struct http_header json = {"Content-Type", "application/json"};
+	char url[200], body[1000];
+	struct http_call_opts opts = {.method = "POST",
+	                              .url = url,
+	                              .headers = &json,
+	                              .header_count = 1,
+	                              .timeout_ms = 60000,
+	                              .on_end = on_other_end,
+	                              .ctx = call};
+	struct http_call *out;
+	struct pl_err err = {0};
+
+	*call = (struct other_call){0};
+	(void)snprintf(url, sizeof url, "%s" PLACET "/plans", rig.base);
+	(void)snprintf(body, sizeof body,
+	               "{\"spec\":{\"objects\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+	               "\"Deployment\",\"metadata\":{\"name\":\"d\"},\"spec\":{"
+	               "\"replicas\":5000,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},"
+	               "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":%s"
+	               "}}}]}}",
+	               SPEC("1"));
+	opts.body = pl_span_str(body);
+	T_OK(http_call_start(rig.http, &opts, &out, &err), &err);
+	return out;
+}
+
+T_CASE(only_a_few_plans_are_made_at_once_and_end_with_their_clients)
+{
+	struct other_call call[4];
+	struct http_call *handle[4];
+	unsigned refused = 0, made = 0;
+
+	api_rig_open(&rig, 4);
+	for (unsigned i = 0; i < 4; i++)
+		handle[i] = start_other(&call[i]);
+	for (unsigned i = 0; i < 4; i++) {
+		api_rig_until(&rig, &call[i].done);
+		refused += call[i].status == 429;
+		made += call[i].status == 201;
+	}
+	T_EQ(refused, 2);
+	T_EQ(made, 2);
+	/* Clients that go away give their places back. */
+	for (unsigned i = 0; i < 2; i++)
+		handle[i] = start_other(&call[i]);
+	api_rig_want(&rig, "GET", "/api/v1/nodes", NULL, 200);
+	for (unsigned i = 0; i < 2; i++) {
+		if (!call[i].done)
+			http_call_cancel(handle[i]);
+		api_rig_until(&rig, &call[i].done);
+	}
+	do {
+		api_rig_call(&rig, "POST", PLACET "/plans",
+		             "{\"spec\":{\"objects\":[" POD("a", "1") "]}}");
+	} while (rig.status == 429);
+	T_EQ(rig.status, 201);
 	api_rig_close(&rig);
 }

@@ -238,6 +238,22 @@ static bool route_openapi(struct api_server *server, struct http_exchange *excha
 	return true;
 }
 
+/* kubectl asks for custom resources before it checks an object whose kind cannot be patched.
+ * There are none. False: the path is another. */
+static bool route_no_crds(struct http_exchange *exchange,
+                          const struct http_request *request)
+{
+	if (!path_is(request,
+	             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions") ||
+	    !pl_span_eq(request->method, PL_SPAN_LIT("GET")))
+		return false;
+	answer(exchange, 200, "application/json",
+	       PL_SPAN_LIT("{\"kind\":\"CustomResourceDefinitionList\",\"apiVersion\":"
+	                   "\"apiextensions.k8s.io/v1\",\"metadata\":{"
+	                   "\"resourceVersion\":\"1\"},\"items\":[]}"));
+	return true;
+}
+
 void api_server_route(struct api_server *server, struct http_exchange *exchange,
                       const struct http_request *request)
 {
@@ -261,6 +277,7 @@ void api_server_route(struct api_server *server, struct http_exchange *exchange,
 		return;
 	}
 	if (!route_openapi(server, exchange, request) &&
+	    !route_no_crds(exchange, request) &&
 	    !route_discovery(server, exchange, request))
 		request_start(&server->api, exchange);
 }

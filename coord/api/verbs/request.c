@@ -4,6 +4,7 @@
 
 #include "coord/api/objects/shown_names.h"
 #include "coord/api/verbs/change.h"
+#include "coord/api/verbs/explanation.h"
 #include "coord/api/verbs/request_options.h"
 #include "store/base/alloc.h"
 #include "store/base/yaml.h"
@@ -49,6 +50,15 @@ void request_gone(struct request *request)
 		cache_wait_end(&request->wait);
 		request->busy--;
 	}
+	if (request->abandon != NULL) {
+		void (*abandon)(struct request *) = request->abandon;
+
+		request->abandon = NULL;
+		request->busy++; /* the request lives until here */
+		abandon(request);
+		request_unbusy(request);
+		return;
+	}
 	free_if_over(request);
 }
 
@@ -58,6 +68,15 @@ void request_room(struct request *request)
 		watcher_room(request->watcher);
 	else if (request->list != NULL)
 		list_stream_room(request);
+}
+
+void request_may_be_abandoned(struct request *request,
+                              void (*abandon)(struct request *request), void *work)
+{
+	request->abandon = abandon;
+	request->work = work;
+	if (request->exchange != NULL)
+		http_exchange_watch_client(request->exchange);
 }
 
 /* -- answers --------------------------------------------------------------------------- */
@@ -195,6 +214,25 @@ void answer_object(struct request *request, int http_status, const struct object
 	code = object_shape_write(request->shape, object, true,
 	                          request->api->wall_ms(request->api->clock_ctx),
 	                          &scratch, &buf);
+	if (code == PL_OK)
+		answer_json(request, http_status, pl_buf_span(&buf));
+	else
+		answer_no_memory(request);
+	pl_buf_done(&buf);
+	pl_arena_done(&scratch);
+}
+
+void answer_made(struct request *request, int http_status, struct pl_span json)
+{
+	struct pl_arena scratch;
+	struct pl_buf buf;
+	enum pl_code code;
+
+	pl_arena_init(&scratch, 16 << 10, REQUEST_ARENA_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
+	code = object_shape_text(request->shape, request->path.resource, json,
+	                         request->api->wall_ms(request->api->clock_ctx), &scratch,
+	                         &buf);
 	if (code == PL_OK)
 		answer_json(request, http_status, pl_buf_span(&buf));
 	else
@@ -341,6 +379,12 @@ bool request_object(struct request *request, struct object *out)
 
 /* -- start ------------------------------------------------------------------------------- */
 
+static bool is_placet(const struct request *request, const char *plural)
+{
+	return strcmp(request->path.resource->group, "placet.io") == 0 &&
+	       strcmp(request->path.resource->plural, plural) == 0;
+}
+
 static bool method_is(const struct request *request, const char *method)
 {
 	return pl_span_eq(request->http->method, pl_span_str(method));
@@ -387,7 +431,8 @@ static bool find_verb(struct request *request, uint16_t *needed)
 /* The objects of all namespaces are only listed and watched. */
 static bool is_in_reach(const struct request *request)
 {
-	return !request->path.resource->namespaced || request->path.namespace.len > 0 ||
+	return is_placet(request, "plans") || /* a plan is stored in none */
+	       !request->path.resource->namespaced || request->path.namespace.len > 0 ||
 	       request->verb == REQUEST_LIST || request->verb == REQUEST_WATCH;
 }
 
@@ -423,6 +468,14 @@ static bool is_apply(const struct request *request)
 
 static void dispatch(struct request *request)
 {
+	if (is_placet(request, "explanations")) {
+		request_explain(request);
+		return;
+	}
+	if (is_placet(request, "plans")) {
+		request_plan(request);
+		return;
+	}
 	switch (request->verb) {
 	case REQUEST_GET:
 		request_get(request);

@@ -14,6 +14,7 @@
 #define COORD_API_VERBS_REQUEST_H
 
 #include "coord/api/objects/object_shape.h"
+#include "coord/api/verbs/place_estimates.h"
 #include "coord/api/verbs/request_path.h"
 #include "coord/api/watch/watch_hub.h"
 #include "coord/service/base/service.h"
@@ -42,7 +43,9 @@ struct api {
 	int64_t (*wall_ms)(void *ctx);
 	uint64_t (*now_ms)(void *ctx);
 	void *clock_ctx;
-	struct pl_rng rng; /* of names and uids */
+	struct pl_rng rng;             /* of names and uids */
+	unsigned explaining, planning; /* explanations and plans that are made now */
+	struct place_estimates estimates;
 	struct pl_list requests;
 	uint64_t open; /* requests that live */
 	bool stopping;
@@ -87,6 +90,9 @@ struct request {
 	const struct object_filter *filter; /* of a deletion; in the arena */
 	struct write write;
 	struct bulk_item *bulk; /* of an item of a List, until it is answered */
+	/* Ends what is under way for a client that has gone; NULL: it ends by itself. */
+	void (*abandon)(struct request *request);
+	void *work; /* of abandon; in the arena */
 };
 
 /* Begins the request; it answers, now or later. */
@@ -105,6 +111,10 @@ struct request *request_child(struct request *parent);
 void request_child_begun(struct request *child);
 /* bulk.c: takes the answer of an item. */
 void bulk_answered(struct request *child, int status, struct pl_span body);
+
+/* Calls abandon when the client goes away before the answer. */
+void request_may_be_abandoned(struct request *request,
+                              void (*abandon)(struct request *request), void *work);
 
 void answer_status(struct request *request, const struct api_status *status);
 /* The object in the shape that the client wants. */

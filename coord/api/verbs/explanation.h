@@ -1,0 +1,22 @@
+/* Objects that are made when they are asked for, and never stored: explanations and plans. */
+#ifndef COORD_API_VERBS_EXPLANATION_H
+#define COORD_API_VERBS_EXPLANATION_H
+
+#include "coord/api/objects/pod_event.h"
+#include "coord/api/verbs/request.h"
+
+enum {
+	EXPLANATIONS_MAX = 4, /* that are made at once; more get a 429 */
+	PLANS_MAX = 2,
+	PLAN_REQUEST_PODS_MAX = 5000, /* of one plan */
+};
+
+/* GET /apis/placet.io/v1/namespaces/<namespace>/explanations/<pod> */
+void request_explain(struct request *request);
+/* POST /apis/placet.io/v1/[namespaces/<namespace>/]plans */
+void request_plan(struct request *request);
+
+/* The object in JSON that was made, as a Table or whole. */
+void answer_made(struct request *request, int http_status, struct pl_span json);
+
+#endif
