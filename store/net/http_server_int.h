@@ -97,7 +97,7 @@ struct http_exchange {
 	bool gone;
 	bool cut;
 	bool watched; /* the end of the client's bytes is the client's end */
-	bool full;                       /* on_room is due when bytes have left */
+	bool full;    /* on_room is due when bytes have left */
 	bool is_head, accepts_gzip, old; /* old: HTTP/1.0 */
 	bool keep_alive, chunked;
 	struct http_field fields[];
