@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 import tap
-from rig import Rig, die_with_parent, configmap, node, pod
+from rig import RestError, Rig, die_with_parent, node, pod
 from tap import SLOW, Skip, equal, fail, has
 
 REQUIRED = ("1.20", "1.35")
@@ -179,6 +179,18 @@ class Kubectl:
             return all(self.object("pods", name)["status"].get("conditions") for name in names)
 
         self.until(decided, f"{names} are decided")
+
+    def await_gone(self, *paths):
+        def gone():
+            for path in paths:
+                try:
+                    self.api.get(path)
+                    return False
+                except RestError:
+                    pass
+            return True
+
+        self.until(gone, f"{paths} are gone")
 
     # -- what differs between versions
 

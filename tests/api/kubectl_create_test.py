@@ -262,7 +262,8 @@ def delete_a_bound_pod_waits_for_its_member(k):
     equal(left.total_seconds() > 20, True, f"{left} until the deletion")
     same_table(k("get pods"), "NAME | READY | STATUS | RESTARTS | AGE | CLUSTER | REASON",
                "p | 0/1 | Terminating | 0 | <age> | default |")
-    waiting = k.start("wait --for=delete pod/p --timeout=30s")
+    waiting = k.start("wait --for=delete pod/p --timeout=30s -v=6")
+    waiting.until("watch=true")
     k.fixture.run_member()
     equal(waiting.end(), 0)
     k.says("delete pod p --ignore-not-found", [])
@@ -302,7 +303,7 @@ def a_namespace_that_waits_keeps_no_other_waiting(k):
     for name in (names[0], names[2]):
         k.api.patch(f"/api/v1/namespaces/{name}/configmaps/c", {"metadata": {
             "finalizers": None}})
-    k(f"wait --for=delete ns/{names[0]} ns/{names[2]} --timeout=20s")
+    k.await_gone(*(f"/api/v1/namespaces/{name}" for name in names))
 
 
 @kubectl_case()
@@ -343,7 +344,7 @@ def a_namespace_waits_for_a_finalizer(k):
     k.until(lambda: "deletionTimestamp" in k.api.get(
         f"/api/v1/namespaces/{name}/configmaps/c")["metadata"])
     k.api.patch(f"/api/v1/namespaces/{name}/configmaps/c", {"metadata": {"finalizers": None}})
-    k(f"wait --for=delete ns/{name} --timeout=20s")
+    k.await_gone(f"/api/v1/namespaces/{name}")
 
 
 # -- wait ----------------------------------------------------------------------------------
