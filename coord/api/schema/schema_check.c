@@ -140,4 +140,5 @@ void schema_check(const struct schema_object *object, struct schema_report *repo
 {
 	schema_check_meta(object, report);
 	schema_check_type(object->value, object->resource->type, report);
+	schema_check_values(object, report);
 }

@@ -13,6 +13,10 @@ void schema_check_meta_update(const struct schema_object *object, struct pl_json
 bool schema_check_too_many(struct schema_report *report, const struct schema_place *place,
                            struct pl_json after, struct pl_json before);
 
+/* Values that depend on the type or on each other. */
+void schema_check_values(const struct schema_object *object,
+                         struct schema_report *report);
+
 /* "spec is immutable ...": rules of one type that the table has no words for. */
 void schema_check_rules_update(const struct schema_object *object, struct pl_json old,
                                struct schema_report *report);
