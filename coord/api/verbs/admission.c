@@ -85,9 +85,12 @@ static bool add_companion(struct change *change, const char *plural, const char 
 	                       "\",\"uid\":\"%s\",\"creationTimestamp\":\"%s\"%s",
 	                       kind, name, PL_SPAN_ARG(request->path.name), uid, time,
 	                       rest);
-	if (text == NULL || !object_key(resource, request->path.name, pl_span_str(name),
-	                                &change->companion_key[at]))
+	if (text == NULL)
 		return false;
+	/* A name that no key can have is refused by the checks, which come next. */
+	if (!object_key(resource, request->path.name, pl_span_str(name),
+	                &change->companion_key[at]))
+		return true;
 	change->companion[at] = pl_span_str(text);
 	change->companions++;
 	return true;

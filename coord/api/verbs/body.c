@@ -177,6 +177,27 @@ bool body_strictness(struct request *request, enum schema_strictness *out)
 	                                        "Ignore, Strict, Warn"));
 }
 
+bool body_is_of(struct request *request, const struct json_tree *tree, const char *kind)
+{
+	struct pl_arena *arena = &request->arena;
+	struct pl_span own = meta_text(tree->root, "kind");
+	struct pl_span name = meta_text(json_get(tree->root, "metadata"), "name");
+	char *why;
+
+	if (own.len > 0 && !pl_span_eq(own, pl_span_str(kind)))
+		why = pl_arena_printf(arena, PL_SPAN_FMT " cannot be handled as a %s",
+		                      PL_SPAN_ARG(own), kind);
+	else if (name.len > 0 && !pl_span_eq(name, request->path.name))
+		why = pl_arena_printf(arena,
+		                      "name in URL does not match name in %s object: "
+		                      "\"" PL_SPAN_FMT "\" and \"" PL_SPAN_FMT "\"",
+		                      kind, PL_SPAN_ARG(request->path.name),
+		                      PL_SPAN_ARG(name));
+	else
+		return true;
+	return why == NULL ? no_memory(request) : bad_request(request, pl_span_str(why));
+}
+
 bool body_decode(struct request *request, struct json_tree *tree,
                  const struct schema_type *type, struct schema_report *report)
 {

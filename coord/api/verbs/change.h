@@ -79,6 +79,9 @@ struct change {
  * of the body. */
 bool body_read(struct request *request, const struct schema_type *type,
                struct json_tree *out);
+/* The body of a subresource is of that kind, or says none, and is about the object of the
+ * path. False: it has been answered. */
+bool body_is_of(struct request *request, const struct json_tree *tree, const char *kind);
 /* Decodes the tree by the table. False: it has been answered. */
 bool body_decode(struct request *request, struct json_tree *tree,
                  const struct schema_type *type, struct schema_report *report);

@@ -33,6 +33,7 @@ bool delete_options_read(struct change *change, struct cJSON *options)
 {
 	struct cJSON *grace = json_get(options, "gracePeriodSeconds");
 	struct cJSON *preconditions = json_get(options, "preconditions");
+	struct pl_span version;
 	double seconds = 0;
 
 	if (!delete_options_check(change->request, options))
@@ -44,8 +45,10 @@ bool delete_options_read(struct change *change, struct cJSON *options)
 		change->dry_run = true;
 	if (preconditions != NULL) {
 		change->uid = meta_text(preconditions, "uid");
-		(void)request_number(meta_text(preconditions, "resourceVersion"),
-		                     &change->wanted_revision);
+		version = meta_text(preconditions, "resourceVersion");
+		/* What is no number is the version of nothing. */
+		if (version.len > 0 && !request_number(version, &change->wanted_revision))
+			change->wanted_revision = -1;
 	}
 	return true;
 }

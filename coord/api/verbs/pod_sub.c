@@ -128,22 +128,34 @@ static bool read_target(struct change *change, struct pl_span *node, struct pl_s
 	struct cJSON *target = json_get(change->patch.root, "target");
 	struct cJSON *meta = json_get(change->patch.root, "metadata");
 	struct api_status status;
+	struct pl_span kind;
+	bool bad_kind;
 
 	*node = target == NULL ? (struct pl_span){0} : meta_text(target, "name");
 	*uid = meta == NULL ? (struct pl_span){0} : meta_text(meta, "uid");
 	if (meta != NULL)
 		(void)request_number(meta_text(meta, "resourceVersion"),
 		                     &change->wanted_revision);
-	if (node->len > 0)
+	kind = target == NULL ? (struct pl_span){0} : meta_text(target, "kind");
+	bad_kind = kind.len > 0 && !pl_span_eq(kind, PL_SPAN_LIT("Node"));
+	if (node->len > 0 && !bad_kind)
 		return true;
 	{
-		const struct status_cause cause = {.type = "FieldValueRequired",
-		                                   .field = PL_SPAN_LIT("target.name"),
-		                                   .message =
-		                                           PL_SPAN_LIT("Required value")};
+		struct status_cause cause = {.type = "FieldValueRequired",
+		                             .field = PL_SPAN_LIT("target.name"),
+		                             .message = PL_SPAN_LIT("Required value")};
 		struct status_about about = {
 			.group = "", .resource = "Binding", .name = request->path.name};
 
+		if (bad_kind)
+			cause = (struct status_cause){
+				.type = "FieldValueNotSupported",
+				.field = PL_SPAN_LIT("target.kind"),
+				.message = pl_span_str(pl_arena_printf(
+					&request->arena,
+					"Unsupported value: \"" PL_SPAN_FMT
+					"\": supported values: \"Node\", \"<empty>\"",
+					PL_SPAN_ARG(kind)))};
 		status = status_invalid(&request->arena, about, &cause, 1);
 		answer_status(request, &status);
 	}
@@ -214,7 +226,8 @@ void request_bind(struct request *request)
 		answer_status(request, &status);
 		return;
 	}
-	if (!body_decode(request, &change->patch, type, change->report))
+	if (!body_decode(request, &change->patch, type, change->report) ||
+	    !body_is_of(request, &change->patch, "Binding"))
 		return;
 	change->again = bind_again;
 	change->committed = answer_created;
@@ -249,6 +262,9 @@ void request_evict(struct request *request)
 		return;
 	change->grace_s = -1;
 	if (change->patch.root != NULL) {
+		if (!body_decode(request, &change->patch, type, change->report) ||
+		    !body_is_of(request, &change->patch, "Eviction"))
+			return;
 		options = json_get(change->patch.root, "deleteOptions");
 		if (options != NULL && !delete_options_read(change, options))
 			return;

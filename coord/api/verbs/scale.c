@@ -151,6 +151,8 @@ bool scale_to_patch(struct change *change)
 		}
 		return false;
 	}
+	if (!body_is_of(request, &scale, "Scale"))
+		return false;
 	root = scale.root;
 	spec = json_get(root, "spec");
 	number = spec == NULL ? NULL : json_get(spec, "replicas");

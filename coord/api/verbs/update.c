@@ -194,6 +194,27 @@ static bool is_known_subresource(const struct request *request)
 	        (has & SCHEMA_SUB_FINALIZE) != 0);
 }
 
+/* An apply with a uid is one of an object that is there. */
+static bool has_no_uid(struct change *change)
+{
+	struct request *request = change->request;
+	struct cJSON *meta = json_get(change->patch.root, "metadata");
+	struct pl_span uid = meta == NULL ? (struct pl_span){0} : meta_text(meta, "uid");
+	struct api_status status;
+
+	if (uid.len == 0)
+		return true;
+	status = status_conflict(
+		&request->arena, request_about(request),
+		pl_span_str(pl_arena_printf(
+			&request->arena,
+			"uid mismatch: the provided object specified uid " PL_SPAN_FMT
+			", and no existing object was found",
+			PL_SPAN_ARG(uid))));
+	answer_status(request, &status);
+	return false;
+}
+
 /* Server-side apply creates an object that is not there. */
 static void update_absent(struct request *request)
 {
@@ -208,6 +229,8 @@ static void update_absent(struct request *request)
 		return;
 	}
 	change->kind = CHANGE_CREATE;
+	if (!has_no_uid(change))
+		return;
 	if (change_apply(change, none) && change_decode(change) && meta_of_new(change) &&
 	    change_default(change) && admit(change) && change_check(change, none) &&
 	    admit_checked(change))
