@@ -25,11 +25,12 @@ import itertools
 import json
 import pathlib
 import re
+import resource
 import socket
 import time
 
 from rig import Rig, RestClient, configmap, node, pod
-from tap import SLOW, case, equal, fail, main
+from tap import SLOW, Skip, case, equal, fail, main
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMESPACE = "/api/v1/namespaces/default"
@@ -37,6 +38,10 @@ SHORT = {"$NS": NAMESPACE, "$APPS": "/apis/apps/v1/namespaces/default"}
 SETTLED = 60  # seconds until the objects that the requests are about stand
 MEMORY_GROWTH_MAX = 192 << 20  # of all bad requests, under a sanitizer
 READ_MAX = 32 << 20
+IDLE, HALVES, FLOODS, DEAF = 10000, 2000, 50, 1000
+LARGE, LARGE_BYTES = 20, 20000
+DEAF_BYTES_MAX = 1 << 30  # with 400 KB on its way to each
+ANSWER_SECONDS_MAX = 1.0  # while others misbehave, under a sanitizer
 # Kinds whose objects change without a client.
 ALIVE = ("events", "leases", "explanations", "shards", "partitions", "clusters", "plans",
          "gangs", "configs")
@@ -402,6 +407,117 @@ def memory_stays_bounded(rig):
     grown = rig.resident() - rig.memory
     if grown > MEMORY_GROWTH_MAX:
         fail(f"grown by {grown >> 20} MiB")
+
+
+# -- clients that do not behave ------------------------------------------------------------------
+
+
+def allow_files():
+    """As many as may be; their number."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
+
+
+def connect(port, count):
+    """count connections; raises Skip when there may not be as many."""
+    if allow_files() < count + 1000:
+        raise Skip(f"a process may not have {count} files")
+    sockets = []
+    try:
+        for _ in range(count):
+            sockets.append(socket.create_connection(("127.0.0.1", port), 30 * SLOW))
+    except OSError:
+        hang_up(sockets)
+        raise
+    return sockets
+
+
+def hang_up(sockets):
+    for one in sockets:
+        one.close()
+
+
+def well_behaved(rig, rounds=50):
+    """A client that reads, writes and finds what it has written. The slowest answer."""
+    client, slowest = RestClient(rig.port), 0.0
+    path = f"{NAMESPACE}/configmaps"
+    for number in range(rounds):
+        begin = time.monotonic()
+        if number % 10 == 0:
+            client.post(path, configmap(f"behaved-{number}"))
+            client.delete(f"{path}/behaved-{number}")
+        equal(client.get(f"{path}/plain")["data"], {"a": "b"})
+        slowest = max(slowest, time.monotonic() - begin)
+    return slowest
+
+
+def stays_quick(rig, about):
+    slowest = well_behaved(rig)
+    if slowest > ANSWER_SECONDS_MAX * SLOW:
+        fail(f"with {about} an answer takes {slowest:.3f} s")
+
+
+@case(seconds=60)
+def idle_connections_hurt_nobody(rig):
+    sockets = connect(rig.port, IDLE)
+    try:
+        stays_quick(rig, f"{IDLE} idle connections")
+    finally:
+        hang_up(sockets)
+
+
+@case(seconds=60)
+def half_requests_hurt_nobody(rig):
+    sockets = connect(rig.port, HALVES)
+    try:
+        for one in sockets:
+            one.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nContent-Length: 9\r\nX-A: ")
+        stays_quick(rig, f"{HALVES} half requests")
+    finally:
+        hang_up(sockets)
+
+
+@case(seconds=120)
+def clients_that_stop_reading_hurt_nobody(rig):
+    """Watches of many large objects, of which nobody reads a byte."""
+    client = RestClient(rig.port)
+    path = f"{NAMESPACE}/configmaps"
+    for number in range(LARGE):
+        client.post(path, configmap(f"large-{number}", {"a": "x" * LARGE_BYTES}))
+    before = rig.resident()
+    sockets = connect(rig.port, DEAF)
+    try:
+        for one in sockets:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            one.sendall(f"GET {path}?watch=true HTTP/1.1\r\nHost: placet\r\n\r\n".encode())
+        for number in range(LARGE):
+            client.patch(f"{path}/large-{number}", {"data": {"b": "y"}})
+        stays_quick(rig, f"{DEAF} clients that do not read")
+        held = rig.resident() - before
+        if held > DEAF_BYTES_MAX:
+            fail(f"{DEAF} clients that do not read hold {held >> 20} MiB")
+    finally:
+        hang_up(sockets)
+        for number in range(LARGE):
+            client.delete(f"{path}/large-{number}")
+
+
+@case(seconds=60)
+def floods_of_garbage_hurt_nobody(rig):
+    """Pipelined requests without an end, of which no answer is read."""
+    sockets = connect(rig.port, FLOODS)
+    flood = b"GET /nothing HTTP/1.1\r\nHost: placet\r\n\r\n" * 2000 + b"\xff" * 10000
+    try:
+        for one in sockets:
+            one.settimeout(0)
+            try:
+                one.send(flood)
+            except (BlockingIOError, ConnectionError):
+                pass
+        stays_quick(rig, f"{FLOODS} floods")
+    finally:
+        hang_up(sockets)
 
 
 @case()
