@@ -10,6 +10,8 @@
 #include "store/net/http_server_int.h"
 #include "store/net/http_status.h"
 
+enum { TURN_REQUESTS = 16 }; /* of one connection in one turn of the loop */
+
 /* -- requests ------------------------------------------------------------------------- */
 
 static void head_take(struct http_conn *conn, const struct http_head *head,
@@ -59,9 +61,16 @@ static bool requests_take(struct http_conn *conn, struct pl_span *data)
 {
 	struct http_head head = {.fields = conn->server->fields,
 	                         .field_max = conn->server->limits.fields};
+	unsigned taken = 0;
 
 	while (may_take(conn)) {
 		struct pl_span bytes;
+
+		/* Others come first now: a client may send thousands ahead. */
+		if (taken == TURN_REQUESTS) {
+			http_conn_touch(conn);
+			return false;
+		}
 
 		switch (http_reader_next(&conn->reader, data, &head, &bytes)) {
 		case HTTP_EVENT_MORE:
@@ -75,6 +84,7 @@ static bool requests_take(struct http_conn *conn, struct pl_span *data)
 			break;
 		case HTTP_EVENT_END:
 			http_exchange_hand(conn->current);
+			taken++;
 			break;
 		case HTTP_EVENT_BAD:
 			refuse_bad(conn);

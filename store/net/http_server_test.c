@@ -86,6 +86,32 @@ T_CASE(pipelined_requests_are_answered_in_order)
 	web_close(&rig);
 }
 
+T_CASE(who_sends_many_requests_ahead_lets_others_come_first)
+{
+	enum { AHEAD = 500 };
+	struct web_client *flood, *client;
+	unsigned flooded;
+	struct web_rig rig;
+
+	web_open(&rig, NULL);
+	client = web_connect(&rig);
+	flood = web_connect(&rig);
+	for (int i = 0; i < AHEAD; i++)
+		web_text(flood, GET("/hello"));
+	while (rig.requests == 0)
+		web_turn(&rig);
+	flooded = rig.requests;
+	T_TRUE(flooded < AHEAD / 4);
+	web_text(client, GET("/hello"));
+	web_wait_text(client, "hello");
+	T_TRUE(rig.requests < AHEAD);
+	while (rig.requests < AHEAD + 1)
+		web_turn(&rig);
+	web_leave(flood);
+	web_leave(client);
+	web_close(&rig);
+}
+
 T_CASE(bodies_come_by_length_or_in_chunks_in_any_pieces)
 {
 	static const char text[] =
