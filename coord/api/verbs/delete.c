@@ -46,7 +46,7 @@ bool delete_options_read(struct change *change, struct cJSON *options)
 	if (preconditions != NULL) {
 		change->uid = meta_text(preconditions, "uid");
 		version = meta_text(preconditions, "resourceVersion");
-		/* What is no number is the version of nothing. */
+		/* A version that is no number is that of nothing. */
 		if (version.len > 0 && !request_number(version, &change->wanted_revision))
 			change->wanted_revision = -1;
 	}
