@@ -264,6 +264,50 @@ T_CASE(required_fields_that_lack)
 	checked("scheduling.k8s.io/v1", "PriorityClass", "{'metadata':{'name':'n'}}", "");
 }
 
+T_CASE(values_that_depend_on_their_type_or_on_each_other)
+{
+	checked("apps/v1", "Deployment",
+	        "{'metadata':{'name':'a','namespace':'b'},'spec':{'replicas':-1,'selector':{"
+	        "'matchLabels':{'x':'y'}},'template':{'metadata':{'labels':{'x':'z'}},'spec':{"
+	        "'containers':[{'name':'c','image':'i'}]}}}}",
+	        "spec.replicas: FieldValueInvalid: Invalid value: -1: must be greater than or "
+	        "equal to 0\n"
+	        "spec.template.metadata.labels: FieldValueInvalid: Invalid value: "
+	        "{\"x\":\"z\"}: `selector` does not match template `labels`");
+	checked("v1", "Service",
+	        "{'metadata':{'name':'a','namespace':'b'},'spec':{'ports':[{'port':80},{"
+	        "'port':65536}]}}",
+	        "spec.ports[1].port: FieldValueInvalid: Invalid value: 65536: must be between 1 "
+	        "and 65535, inclusive");
+	checked("v1", "ConfigMap",
+	        "{'metadata':{'name':'a','namespace':'b'},'data':{'a.b_c-D':'','..':'x'},"
+	        "'binaryData':{'a.b_c-D':'eA=='}}",
+	        "data[a.b_c-D]: FieldValueInvalid: Invalid value: \"a.b_c-D\": duplicate of key "
+	        "present in binaryData\n"
+	        "data[..]: FieldValueInvalid: Invalid value: \"..\": must not be '..'");
+	checked("v1", "PersistentVolumeClaim",
+	        "{'metadata':{'name':'a','namespace':'b'},'spec':{'accessModes':["
+	        "'ReadWriteOnce']}}",
+	        "spec.resources[storage]: FieldValueRequired: Required value");
+	checked("scheduling.k8s.io/v1", "PriorityClass",
+	        "{'metadata':{'name':'system-a'},'value':1000000001}",
+	        "metadata.name: FieldValueForbidden: Forbidden: priority class names with "
+	        "'system-' prefix are reserved for system use only\n"
+	        "value: FieldValueForbidden: Forbidden: maximum allowed value of a user defined "
+	        "priority is 1000000000");
+	checked("scheduling.k8s.io/v1", "PriorityClass",
+	        "{'metadata':{'name':'system-node-critical'},'value':2000001000}", "");
+	checked("policy/v1", "PodDisruptionBudget",
+	        "{'metadata':{'name':'a','namespace':'b'},'spec':{'minAvailable':-1,"
+	        "'maxUnavailable':'101%'}}",
+	        "spec.minAvailable: FieldValueInvalid: Invalid value: -1: must be greater than "
+	        "or equal to 0\n"
+	        "spec.maxUnavailable: FieldValueInvalid: Invalid value: \"101%\": must not be "
+	        "greater than 100%\n"
+	        "spec: FieldValueInvalid: Invalid value: \"\": minAvailable and maxUnavailable "
+	        "cannot be both set");
+}
+
 T_CASE(words_that_are_no_choice)
 {
 	checked("v1", "Pod",

@@ -35,7 +35,7 @@ static void collection_fresh(struct request *request)
 		answer_store_error(request, &err);
 }
 
-/* What the body says counts as if the query had said it. */
+/* The words of the body count as if they were those of the query. */
 static bool read_options(struct request *request)
 {
 	static const char name[] = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";

@@ -15,7 +15,7 @@ PL_NODISCARD bool options_check(struct pl_arena *arena, enum request_verb verb,
                                 const struct request_query *query, bool applies,
                                 struct api_status *out);
 
-/* What the body of a deletion says. Empty words: absent. */
+/* The words of a deletion: its query, or its body. Empty: absent. */
 struct options_of_delete {
 	struct pl_span dry_run, propagation;
 	bool has_orphans;
