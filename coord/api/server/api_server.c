@@ -1,5 +1,6 @@
 #include "coord/api/server/api_server.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -225,6 +226,8 @@ static void on_timer(void *ctx)
 			return;
 		}
 		server->state = API_SERVER_SERVING;
+		/* The pages of the first lists are large, and the heap keeps them. */
+		(void)malloc_trim(0);
 		first_objects_make(&server->api);
 		open_emptier(server);
 		PL_LOG(PL_LOG_INFO, "api.ready",

@@ -218,6 +218,12 @@ static enum pl_code walk_begin(struct request *request, struct list_stream *list
 	                        walk);
 }
 
+/* Behind a page's last object the walk looks for one more; a Table knew before. */
+static bool list_goes_on(const struct request *request, const struct list_stream *list)
+{
+	return list->limit > 0 || (!list->more && !is_table(request));
+}
+
 /* Writes objects until a piece is full (PL_BUSY) or the list is whole (PL_OK). */
 static enum pl_code list_fill(struct request *request, struct list_stream *list)
 {
@@ -225,9 +231,14 @@ static enum pl_code list_fill(struct request *request, struct list_stream *list)
 	struct object object;
 	enum pl_code code = walk_begin(request, list, &walk);
 
-	while (code == PL_OK && list->limit > 0 && shown_walk_next(&walk, &object)) {
+	while (code == PL_OK && list_goes_on(request, list) &&
+	       shown_walk_next(&walk, &object)) {
 		if (!object_filter_matches(&list->filter, &object))
 			continue;
+		if (list->limit == 0) {
+			list->more = true;
+			break;
+		}
 		list->limit--;
 		code = add_object(request, list, &object);
 		if (code == PL_OK && list->buf.len >= PIECE_BYTES && list->limit > 0 &&
@@ -380,12 +391,13 @@ static void parse_limit(const struct request *request, struct list_stream *list)
 static void list_fresh(struct request *request)
 {
 	struct list_stream *list = request->list;
-	enum pl_code code;
+	enum pl_code code = PL_OK;
 
 	if (list->revision == 0)
 		list->revision =
 			shown_revision(request->api->sources, request->path.resource);
-	code = find_more(request, list);
+	if (is_table(request))
+		code = find_more(request, list);
 	if (code == PL_OK)
 		code = list_begin(request, list);
 	if (code == PL_OK)
