@@ -9,6 +9,8 @@
 
 #include "tests/support/coord/cli/placet_rig.h"
 
+enum { LOOKS_MAX = 50 }; /* until the API has what the store has */
+
 static struct placet_running it;
 static char endpoint[128], url[128], kubeconfig[512];
 
@@ -76,9 +78,11 @@ static void prints_the_same(const char *const args[])
 	(void)snprintf(of_store, sizeof of_store, "%s", placet_rig.out);
 	both[count] = "--server";
 	both[count + 1] = url;
-	do
+	for (unsigned i = 0; i < LOOKS_MAX; i++) {
 		T_EQ(placet_run(NULL, both), 0);
-	while (strcmp(placet_rig.out, of_store) != 0);
+		if (strcmp(placet_rig.out, of_store) == 0)
+			break;
+	}
 	T_STR(placet_rig.out, of_store);
 }
 #define SAME(...) prints_the_same((const char *const[]){__VA_ARGS__, NULL})
@@ -170,6 +174,15 @@ T_CASE_SECONDS(nodes_of_the_api_are_those_of_the_store, 180)
 		T_EQ(PLACET("get", "nodes", "sim-1/node-000001", "--server", url), 0);
 	while (strstr(placet_rig.out, "cordoned") == NULL);
 	placet_prints("-/110");
+	T_EQ(PLACET("nodes", "uncordon", "sim-1/node-000001", "--server", url), 0);
+	placet_prints("sim-1/node-000001 uncordoned\n");
+	T_EQ(PLACET("get", "nodes", "sim-1/node-000001", "--endpoints", endpoint), 0);
+	placet_prints("ready");
+	T_EQ(PLACET("nodes", "cordon", "sim-1/node-000002", "--server", url), 0);
+	T_EQ(PLACET("get", "nodes", "sim-1/node-000002", "--endpoints", endpoint), 0);
+	placet_prints("cordoned");
+	T_EQ(PLACET("nodes", "cordon", "sim-1/none", "--server", url), 1);
+	placet_says("sim-1/none: nodes \"sim-1:none\" not found");
 	T_EQ(PLACET("get", "nodes", "sim-1/none", "--server", url), 1);
 	placet_says("sim-1/none: no such node");
 	SAME("shards", "-o", "name");
