@@ -112,7 +112,9 @@ static void on_sources_closed(void *ctx)
 {
 	struct api_server *server = ctx;
 
-	close_handles(server);
+	/* Else they could not all be opened, and the server waits to be stopped. */
+	if (server->state == API_SERVER_CUTTING)
+		close_handles(server);
 }
 
 static void on_writes_closed(void *ctx)

@@ -27,6 +27,18 @@ static bool is_terminating(const struct object *namespace)
 	                  PL_SPAN_LIT("Terminating"));
 }
 
+bool admission_wait(struct change *change)
+{
+	struct request *request = change->request;
+
+	if (change->objects_fresh || change->kind != CHANGE_CREATE)
+		return false;
+	change->objects_fresh = true;
+	request_wait(request, request->api->sources->source[SOURCE_OBJECTS].cache, 0,
+	             create_admitted);
+	return true;
+}
+
 /* Nothing new comes into a namespace that is not there, or that goes. The write compares
  * the namespace, so this holds when the object is committed, too. */
 static bool check_namespace(struct change *change)
@@ -43,11 +55,15 @@ static bool check_namespace(struct change *change)
 		return true;
 	if (!source_get(request->api->sources, namespaces(), (struct pl_span){0},
 	                path->namespace, &namespace)) {
+		if (admission_wait(change))
+			return false;
 		status = status_not_found(&request->arena, about);
 		answer_status(request, &status);
 		return false;
 	}
 	if (is_terminating(&namespace)) {
+		if (admission_wait(change))
+			return false;
 		status = status_forbidden(
 			&request->arena, request_about(request),
 			pl_span_str(pl_arena_printf(
@@ -77,6 +93,7 @@ static bool add_companion(struct change *change, const char *plural, const char 
 	char uid[CHANGE_UID_SIZE], time[CHANGE_TIME_SIZE];
 	char *text;
 
+	PL_ASSERT(at < sizeof change->companion / sizeof change->companion[0]);
 	new_uid(change, uid);
 	time_now(change, time);
 	text = pl_arena_printf(&request->arena,
@@ -121,6 +138,7 @@ static bool admit_namespace(struct change *change)
 	    !json_set(arena, spec, "finalizers", list) ||
 	    !meta_set(change, status, "phase", PL_SPAN_LIT("Active")))
 		return fail_memory(change);
+	change->companions = 0; /* an admission may be made again */
 	if (!add_companion(change, "serviceaccounts", "ServiceAccount", "default",
 	                   "}}") ||
 	    !add_companion(change, "configmaps", "ConfigMap", "kube-root-ca.crt",

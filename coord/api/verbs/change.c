@@ -263,6 +263,36 @@ static void refused(struct change *change)
 	answer_status(request, &status);
 }
 
+static int64_t current_revision(const struct change *change)
+{
+	const struct cache_entry *entry = change->current.part[OBJECT_MAIN];
+
+	return entry == NULL ? 0 : entry->mod_revision;
+}
+
+/* The object itself is as it was compared with: its namespace has changed. */
+static bool is_namespace_newer(struct change *change, const struct write_outcome *outcome)
+{
+	if (change->kind != CHANGE_CREATE || ++change->tries >= REQUEST_TRIES_MAX)
+		return false;
+	for (uint32_t i = 0; i < outcome->found_count; i++)
+		if (outcome->found[i].verdict != BUILDER_SAME)
+			return false;
+	return outcome->found_count > 0;
+}
+
+/* A placement came between: the Node is as it was seen, its alloc is not. */
+static bool is_alloc_newer(struct change *change, const struct write_outcome *outcome)
+{
+	const struct kv_record *node;
+
+	if (change->source != SOURCE_NODES || outcome->found_count == 0)
+		return false;
+	node = outcome->found[0].node;
+	return (node == NULL ? 0 : node->mod_revision) == current_revision(change) &&
+	       outcome->found[0].alloc != NULL && ++change->tries < REQUEST_TRIES_MAX;
+}
+
 static void on_write(struct write *write, const struct write_outcome *outcome)
 {
 	struct change *change = write->ctx;
@@ -273,6 +303,15 @@ static void on_write(struct write *write, const struct write_outcome *outcome)
 		change->committed(change, outcome->revision);
 		break;
 	case WRITE_REFUSED:
+		if (is_namespace_newer(change, outcome)) {
+			change->objects_fresh = false;
+			(void)admission_wait(change);
+			break;
+		}
+		if (is_alloc_newer(change, outcome)) {
+			change_commit(change);
+			break;
+		}
 		if (change->again == NULL || change->wanted_revision != 0 ||
 		    ++change->tries >= REQUEST_TRIES_MAX || !change->again(change))
 			refused(change);
@@ -300,13 +339,6 @@ void change_enqueue(struct change *change)
 }
 
 /* /objects */
-
-static int64_t current_revision(const struct change *change)
-{
-	const struct cache_entry *entry = change->current.part[OBJECT_MAIN];
-
-	return entry == NULL ? 0 : entry->mod_revision;
-}
 
 static bool add_object(struct write *write, struct txn_builder *builder)
 {
@@ -450,6 +482,8 @@ static void on_alloc(void *ctx, const struct kv_result *result, const struct pl_
 		request_unbusy(request);
 		return;
 	}
+	change->alloc_rev = 0;
+	change->node_alloc = (struct pl_span){0};
 	if (result->get.count > 0) {
 		change->alloc_rev = result->get.records[0].mod_revision;
 		change->node_alloc =
@@ -538,12 +572,18 @@ static void commit_budget(struct change *change)
 	                               .object = change->stored};
 	struct budget_edit *edit;
 	struct pl_err err = {0};
-	enum pl_code code =
-		change->kind == CHANGE_DELETE
-			? budget_delete_start(&request->api->service, budget.namespace,
-	                                      budget.name, on_budget, change, &edit, &err)
-			: budget_put_start(&request->api->service, &budget, on_budget,
-	                                   change, &edit, &err);
+	struct object there;
+	enum pl_code code;
+
+	if (change->kind == CHANGE_CREATE && request_object(request, &there)) {
+		refused(change);
+		return;
+	}
+	code = change->kind == CHANGE_DELETE
+	               ? budget_delete_start(&request->api->service, budget.namespace,
+	                                     budget.name, on_budget, change, &edit, &err)
+	               : budget_put_start(&request->api->service, &budget, on_budget,
+	                                  change, &edit, &err);
 
 	if (code == PL_OK)
 		request->busy++;

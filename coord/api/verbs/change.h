@@ -36,6 +36,7 @@ struct change {
 	bool ends; /* an update that takes the last finalizer away */
 	bool dry_run, is_status;
 	unsigned tries;
+	bool objects_fresh; /* the informer of namespaces and classes was waited for */
 	enum body_format format;
 	struct json_tree patch;  /* the body of an update */
 	struct json_tree scaled; /* the changes that a Scale makes to the workload */
@@ -126,6 +127,9 @@ bool admit(struct change *change);
 /* The rules of the scheduler's fields, after the schema's. */
 bool admit_checked(struct change *change);
 bool is_namespace(const struct request *request);
+/* A creation waits once for the newest namespaces and classes, and is admitted again.
+ * False: it has waited before. */
+bool admission_wait(struct change *change);
 
 /* placet_change.c */
 void commit_config(struct change *change);
@@ -173,6 +177,8 @@ void change_invalid(struct change *change); /* answers with the report's causes 
 
 /* From the wanted object to the commit. */
 void create_wanted(struct change *change);
+/* From the admission on; again when what it has looked at is newer. */
+void create_admitted(struct request *request);
 bool bulk_is_list(const struct change *change);
 /* False: it has been answered. */
 bool bulk_create(struct change *change);

@@ -76,14 +76,22 @@ bool change_default(struct change *change)
 	return false;
 }
 
-void create_wanted(struct change *change)
+void create_admitted(struct request *request)
 {
+	struct change *change = request->change;
+	bool applies = change->format == BODY_APPLY && request->verb == REQUEST_PATCH;
 	struct pl_json none = {0};
 
-	if (change_decode(change) && meta_of_new(change) && change_default(change) &&
-	    admit(change) && change_check(change, none) && admit_checked(change) &&
-	    change_note_managers(change, none))
+	schema_report_init(change->report, &request->arena);
+	if (admit(change) && change_check(change, none) && admit_checked(change) &&
+	    (applies || change_note_managers(change, none)))
 		change_commit(change);
+}
+
+void create_wanted(struct change *change)
+{
+	if (change_decode(change) && meta_of_new(change) && change_default(change))
+		create_admitted(change->request);
 }
 
 static void create_object(struct request *request)

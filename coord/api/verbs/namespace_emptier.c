@@ -12,7 +12,7 @@ enum { SOON_MS = 10, AGAIN_MS = 1000 };
  *	  ^                                                            | yes: REMOVING
  *	  `------- nothing terminates --------- after a while, no <----'
  */
-enum emptier_state { EMPTIER_IDLE, EMPTIER_EMPTYING, EMPTIER_REMOVING };
+enum emptier_state { EMPTIER_IDLE, EMPTIER_EMPTYING, EMPTIER_WAITING, EMPTIER_REMOVING };
 
 struct namespace_emptier {
 	struct api *api;
@@ -22,6 +22,8 @@ struct namespace_emptier {
 	int64_t revision; /* of it */
 	size_t resource;  /* the next one to be emptied */
 	bool found;       /* something was still there */
+	bool sure;        /* the informers were waited for: nothing is unseen */
+	struct cache_wait wait;
 	bool closing;
 	struct write write;
 	struct keys_text key;
@@ -162,6 +164,48 @@ static void remove_namespace(struct namespace_emptier *emptier)
 		settle(emptier, AGAIN_MS);
 }
 
+/* -- is it empty? ---------------------------------------------------------------------- */
+
+/* A pod or a budget that was committed before the namespace's end may not have come to
+ * the informer yet: both are waited for before the namespace goes. */
+
+static void wait_for(struct namespace_emptier *emptier, enum source_kind kind,
+                     cache_wait_fn *fresh)
+{
+	struct pl_err err = {0};
+
+	emptier->state = EMPTIER_WAITING;
+	if (cache_wait(emptier->api->sources->source[kind].cache, &emptier->wait, 0,
+	               REQUEST_FRESH_MS, fresh, emptier, &err) != PL_OK)
+		settle(emptier, AGAIN_MS);
+}
+
+static void on_budgets_fresh(void *ctx, int64_t revision, const struct pl_err *err)
+{
+	struct namespace_emptier *emptier = ctx;
+
+	(void)revision;
+	if (err != NULL) {
+		settle(emptier, AGAIN_MS);
+		return;
+	}
+	emptier->state = EMPTIER_EMPTYING;
+	emptier->sure = true;
+	emptier->resource = 0;
+	empty_next(emptier);
+}
+
+static void on_pods_fresh(void *ctx, int64_t revision, const struct pl_err *err)
+{
+	struct namespace_emptier *emptier = ctx;
+
+	(void)revision;
+	if (err != NULL)
+		settle(emptier, AGAIN_MS);
+	else
+		wait_for(emptier, SOURCE_BUDGETS, on_budgets_fresh);
+}
+
 static void empty_next(struct namespace_emptier *emptier)
 {
 	struct deleter_opts opts = {.namespace = pl_span_str(emptier->name),
@@ -174,8 +218,10 @@ static void empty_next(struct namespace_emptier *emptier)
 	if (opts.resource == NULL) {
 		if (emptier->closing || emptier->found)
 			settle(emptier, emptier->closing ? 0 : AGAIN_MS);
-		else
+		else if (emptier->sure)
 			remove_namespace(emptier);
+		else
+			wait_for(emptier, SOURCE_PODS, on_pods_fresh);
 		return;
 	}
 	emptier->found = true;
@@ -203,6 +249,7 @@ static void on_timer(void *ctx)
 	emptier->state = EMPTIER_EMPTYING;
 	emptier->resource = 0;
 	emptier->found = false;
+	emptier->sure = false;
 	empty_next(emptier);
 }
 
@@ -236,6 +283,10 @@ void namespace_emptier_close(struct namespace_emptier *emptier, void (*closed)(v
 	emptier->closing = true;
 	emptier->closed = closed;
 	emptier->closed_ctx = ctx;
+	if (emptier->state == EMPTIER_WAITING) {
+		cache_wait_end(&emptier->wait);
+		emptier->state = EMPTIER_IDLE;
+	}
 	if (emptier->state == EMPTIER_IDLE)
 		kick_at(emptier, 0);
 }

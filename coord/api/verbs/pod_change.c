@@ -213,6 +213,11 @@ static void on_deleted(void *ctx, const struct pl_err *err)
 			status_not_found(&request->arena, request_about(request));
 
 		answer_status(request, &status);
+	} else if (change->outcome == POD_REQUEST_MALFORMED) {
+		struct api_status status =
+			status_internal(&request->arena, pl_span_str(change->why));
+
+		answer_status(request, &status);
 	} else if (change->outcome == POD_REQUEST_WITHHELD) {
 		answer_withheld(change);
 	} else if (change->outcome == POD_REQUEST_CHANGED) {

@@ -42,7 +42,8 @@ static bool is_under_way(const struct pod_change_queue *queue,
 		const struct pod_change_run *run = &queue->run[i];
 
 		for (uint32_t n = 0; n < run->count; n++)
-			if (is_same_pod(&run->change[n], change))
+			if (run->pending[n] != NULL &&
+			    is_same_pod(&run->change[n], change))
 				return true;
 	}
 	return false;

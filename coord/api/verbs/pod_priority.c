@@ -94,7 +94,8 @@ bool pod_admit_priority(struct change *change, struct cJSON *spec)
 	bool ok = true;
 
 	if (name.len > 0 && !named_class(request, name, &value))
-		return forbid(request,
+		return !admission_wait(change) &&
+		       forbid(request,
 		              pl_arena_printf(arena,
 		                              "no PriorityClass with name " PL_SPAN_FMT
 		                              " was found",

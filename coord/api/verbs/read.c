@@ -74,7 +74,7 @@ struct list_stream {
 	struct pl_json_out out;
 	struct table_writer table;
 	struct pl_arena scratch, rows;
-	bool table_open, streaming, more; /* more: objects follow behind the limit */
+	bool head_only, table_open, streaming, more; /* more: objects follow behind the limit */
 	bool some;
 };
 
@@ -437,6 +437,8 @@ void request_list(struct request *request)
 		return;
 	}
 	request->list = list;
+	/* An answer to HEAD has no body: one object shows what its head would be. */
+	list->head_only = pl_span_eq(request->http->method, PL_SPAN_LIT("HEAD"));
 	pl_buf_init(&list->after, SOURCE_ORDER_MAX);
 	pl_buf_init(&list->page_end, SOURCE_ORDER_MAX);
 	pl_buf_init(&list->buf, OBJECT_TEXT_MAX);
@@ -445,14 +447,17 @@ void request_list(struct request *request)
 	list->prefix_len = source_prefix(request->path.resource, request->path.namespace,
 	                                 (struct pl_span){0}, list->prefix);
 	parse_limit(request, list);
+	if (list->head_only)
+		list->limit = 1;
 	if (!request_filter(request, &list->filter) || !begin_at(request, list)) {
 		list_stream_free(request);
 		return;
 	}
+	/* The token may come from a server that is ahead of this one. */
 	if (request->query.continue_.len > 0)
-		list_fresh(request);
-	else
-		request_when_fresh(request, list_fresh);
+		request->query.resourceVersion = pl_span_str(
+			pl_arena_printf(&request->arena, "%" PRId64, list->revision));
+	request_when_fresh(request, list_fresh);
 }
 
 /* -- watches ----------------------------------------------------------------------------- */

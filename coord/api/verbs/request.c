@@ -556,13 +556,14 @@ struct request *request_child(struct request *parent)
 	pl_list_init(&child->link);
 	pl_list_add_tail(&child->api->requests, &child->link);
 	child->api->open++;
+	child->busy++; /* until request_child_begun */
 	return child;
 }
 
 void request_child_begun(struct request *child)
 {
 	child->http = NULL; /* the parent's, which may go */
-	free_if_over(child);
+	request_unbusy(child);
 }
 
 void request_start(struct api *api, struct http_exchange *exchange)

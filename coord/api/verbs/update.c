@@ -100,6 +100,18 @@ static bool apply_patch(struct change *change)
 
 static void again_fresh(struct request *request);
 
+/* A patch is made from the newest object unless it names a version itself. */
+static void forget_own_version(struct change *change)
+{
+	struct cJSON *meta = json_get(change->wanted.root, "metadata");
+	struct pl_json named =
+		pl_json_member(pl_json_member(json_tree_root(&change->patch), "metadata"),
+	                       "resourceVersion");
+
+	if (meta != NULL && pl_json_type(named) == PL_JSON_ABSENT)
+		(void)json_remove(meta, "resourceVersion");
+}
+
 /* From the current object to the commit. Everything is answered where it fails. */
 static void make_change(struct change *change)
 {
@@ -124,6 +136,7 @@ static void make_change(struct change *change)
 	} else if (change->format == BODY_APPLY && request->verb == REQUEST_PATCH) {
 		if (!change_apply(change, json_tree_root(&old)))
 			return;
+		forget_own_version(change);
 	} else if (request->verb == REQUEST_PATCH) {
 		if (json_tree_copy(&request->arena, json_tree_root(&old),
 		                   &change->wanted) != PL_OK) {
@@ -132,6 +145,7 @@ static void make_change(struct change *change)
 		}
 		if (!apply_patch(change))
 			return;
+		forget_own_version(change);
 	} else if (json_tree_copy(&request->arena, json_tree_root(&change->patch),
 	                          &change->wanted) != PL_OK) {
 		answer_no_memory(request);
@@ -171,6 +185,8 @@ static void again_fresh(struct request *request)
 		(void)fail_not_found(request);
 		return;
 	}
+	request->change->kind = CHANGE_UPDATE; /* an apply may have begun as a creation */
+	request->change->companions = 0;
 	change_set_current(request->change, &current);
 	make_change(request->change);
 }
@@ -232,9 +248,8 @@ static void update_absent(struct request *request)
 	if (!has_no_uid(change))
 		return;
 	if (change_apply(change, none) && change_decode(change) && meta_of_new(change) &&
-	    change_default(change) && admit(change) && change_check(change, none) &&
-	    admit_checked(change))
-		change_commit(change);
+	    change_default(change))
+		create_admitted(request);
 }
 
 static void update_fresh(struct request *request)

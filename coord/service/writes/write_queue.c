@@ -119,14 +119,20 @@ static bool add_expect(struct write_slot *slot, struct write *write)
 	return builder_expect(&slot->builder, write->expect_key, write->expect_revision);
 }
 
+/* Adds all entries of the write or none. What the builder had before lies in the arena
+ * unchanged, so a copy of it undoes what was added since. */
 static bool add_write(struct write_slot *slot, struct write *write,
                       struct batch_keys *keys)
 {
-	if (!add_expect(slot, write))
-		return false;
+	struct txn_builder before = slot->builder;
+	bool fits = add_expect(slot, write);
+
 	write->entry = slot->builder.entries;
-	if (!write->add(write, &slot->builder))
+	if (!fits || !write->add(write, &slot->builder)) {
+		before.code = slot->builder.code;
+		slot->builder = before;
 		return false;
+	}
 	write->entries = slot->builder.entries - write->entry;
 	PL_ASSERT(write->entries > 0 && write->entries <= WRITE_ENTRIES_MAX);
 	for (uint32_t i = 0; i < write->keys; i++)

@@ -204,6 +204,40 @@ T_CASE(a_write_that_fits_into_no_transaction_fails_alone)
 	down();
 }
 
+/* Three keys each: not all writes fit into one transaction, and the last one that is tried
+ * fits with some of its entries only. */
+static bool add_three(struct write *write, struct txn_builder *builder)
+{
+	static char keys[PUTS_MAX][3][32];
+	struct put *put = write->ctx;
+	size_t at = (size_t)(put - all);
+
+	for (unsigned i = 0; i < 3; i++) {
+		(void)snprintf(keys[at][i], sizeof keys[at][i], "/k/%zu/%u", at, i);
+		if (!builder_put(builder, pl_span_str(keys[at][i]), 0,
+		                 pl_span_str(put->value)))
+			return false;
+	}
+	return true;
+}
+
+T_CASE(a_write_is_committed_whole)
+{
+	up();
+	for (unsigned i = 0; i < 100; i++) {
+		all[i] = (struct put){.value = "1"};
+		all[i].write =
+			(struct write){.add = add_three, .done = on_put, .ctx = &all[i]};
+		T_OK(write_queue_add(queue, &all[i].write, &kit.err), &kit.err);
+	}
+	kit_until(&kit, 50);
+	for (unsigned i = 0; i < 100; i++) {
+		T_EQ(all[i].ended, 1);
+		T_EQ(all[i].result, WRITE_DONE);
+	}
+	down();
+}
+
 T_CASE(closing_cancels_what_waits_and_lets_end_what_flies)
 {
 	up();
