@@ -324,7 +324,7 @@ enum pl_code object_print(struct pl_span json, const struct object_change *chang
 	return p.code;
 }
 
-bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *value)
+bool object_next_name(struct pl_span *rest, struct pl_span *name)
 {
 	skip_space(rest);
 	if (rest->len > 0 && (rest->at[0] == '{' || rest->at[0] == ','))
@@ -337,6 +337,13 @@ bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *val
 	skip_space(rest);
 	skip_bytes(rest, 1); /* the colon */
 	skip_space(rest);
+	return true;
+}
+
+bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *value)
+{
+	if (!object_next_name(rest, name))
+		return false;
 	*value = pl_span(rest->at, value_len(*rest));
 	skip_bytes(rest, value->len);
 	return true;

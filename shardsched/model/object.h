@@ -42,6 +42,9 @@ struct pl_span object_member(struct pl_span json, const char *name);
 /* The next member of an object, its name in quotes. *rest is the object's text at first,
  * and the text behind the member afterwards. False: there are no more members. */
 bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *value);
+/* The same, but *rest then begins with the value, which the caller passes: with
+ * object_next, or member by member and then the closing bracket. */
+bool object_next_name(struct pl_span *rest, struct pl_span *name);
 
 /* The text of the next element of an array. *rest is the array's text at first, and the
  * text behind the element afterwards. Empty: there are no more elements. */

@@ -36,19 +36,36 @@ enum pl_code parse_end(struct parse *parse)
 	return parse->reader.code;
 }
 
+static enum pl_code pod_from_draft(struct parse *parse, const struct pod_draft *draft,
+                                   struct pod *out, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	if (parse->errors != NULL) {
+		field_errors_init(parse->errors, parse->arena);
+		pod_validate(draft, parse->scope, parse->errors);
+		code = field_errors_verdict(parse->errors, err);
+	}
+	return code == PL_OK ? pod_make(parse->model, parse->arena, draft, out, err)
+	                     : code;
+}
+
 enum pl_code pod_parse(struct parse *parse, struct pl_span json, struct pod *out,
                        struct pl_err *err)
 {
 	struct pod_draft draft;
 	enum pl_code code = pod_draft_read(parse->arena, json, &draft, err);
 
-	if (code == PL_OK && parse->errors != NULL) {
-		field_errors_init(parse->errors, parse->arena);
-		pod_validate(&draft, parse->scope, parse->errors);
-		code = field_errors_verdict(parse->errors, err);
-	}
-	return code == PL_OK ? pod_make(parse->model, parse->arena, &draft, out, err)
-	                     : code;
+	return code == PL_OK ? pod_from_draft(parse, &draft, out, err) : code;
+}
+
+enum pl_code pod_parse_tree(struct parse *parse, struct pl_json root, struct pod *out,
+                            struct pl_err *err)
+{
+	struct pod_draft draft;
+	enum pl_code code = pod_draft_read_tree(parse->arena, root, &draft, err);
+
+	return code == PL_OK ? pod_from_draft(parse, &draft, out, err) : code;
 }
 
 enum pl_code node_parse(struct parse *parse, struct pl_span json, struct node *out,

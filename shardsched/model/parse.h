@@ -36,6 +36,9 @@ struct parse {
 
 PL_NODISCARD enum pl_code pod_parse(struct parse *parse, struct pl_span json,
                                     struct pod *out, struct pl_err *err);
+/* The same of a document that is parsed already, with the limits of an object. */
+PL_NODISCARD enum pl_code pod_parse_tree(struct parse *parse, struct pl_json root,
+                                         struct pod *out, struct pl_err *err);
 PL_NODISCARD enum pl_code node_parse(struct parse *parse, struct pl_span json,
                                      struct node *out, struct pl_err *err);
 

@@ -9,6 +9,7 @@
 #include "shardsched/model/draft.h"
 #include "store/base/arena.h"
 #include "store/base/err.h"
+#include "store/base/json.h"
 
 struct draft_port {
 	struct pl_span name;
@@ -107,5 +108,7 @@ struct pod_draft {
  * PL_INVALID and PL_LIMIT name the field. out is complete only on PL_OK. */
 PL_NODISCARD enum pl_code pod_draft_read(struct pl_arena *arena, struct pl_span json,
                                          struct pod_draft *out, struct pl_err *err);
+PL_NODISCARD enum pl_code pod_draft_read_tree(struct pl_arena *arena, struct pl_json root,
+                                              struct pod_draft *out, struct pl_err *err);
 
 #endif

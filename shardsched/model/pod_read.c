@@ -117,27 +117,46 @@ static void default_host_ports(struct draft_containers *all)
 		}
 }
 
-enum pl_code pod_draft_read(struct pl_arena *arena, struct pl_span json,
-                            struct pod_draft *out, struct pl_err *err)
+static enum pl_code read_draft(struct reader *reader, struct pl_json root,
+                               struct pod_draft *out)
 {
-	struct reader reader;
-	struct pl_json root = reader_init(&reader, arena, json, err), spec;
+	struct pl_json spec;
 
 	*out = (struct pod_draft){0};
-	out->meta = reader_meta(&reader, root);
-	spec = reader_object(&reader, root, "spec");
-	read_words(&reader, spec, out);
-	out->containers = pod_read_containers(&reader, spec, "containers");
-	out->init = pod_read_containers(&reader, spec, "initContainers");
+	out->meta = reader_meta(reader, root);
+	spec = reader_object(reader, root, "spec");
+	read_words(reader, spec, out);
+	out->containers = pod_read_containers(reader, spec, "containers");
+	out->init = pod_read_containers(reader, spec, "initContainers");
 	if (out->host_network) {
 		default_host_ports(&out->containers);
 		default_host_ports(&out->init);
 	}
-	pod_read_volumes(&reader, spec, out);
-	pod_read_affinity(&reader, spec, out);
-	read_tolerations(&reader, spec, out);
-	read_gates(&reader, spec, out);
-	read_spreads(&reader, spec, out);
-	read_status(&reader, root, out);
-	return reader.code;
+	pod_read_volumes(reader, spec, out);
+	pod_read_affinity(reader, spec, out);
+	read_tolerations(reader, spec, out);
+	read_gates(reader, spec, out);
+	read_spreads(reader, spec, out);
+	read_status(reader, root, out);
+	return reader->code;
+}
+
+enum pl_code pod_draft_read(struct pl_arena *arena, struct pl_span json,
+                            struct pod_draft *out, struct pl_err *err)
+{
+	struct reader reader;
+	struct pl_json root = reader_init(&reader, arena, json, err);
+
+	return read_draft(&reader, root, out);
+}
+
+enum pl_code pod_draft_read_tree(struct pl_arena *arena, struct pl_json root,
+                                 struct pod_draft *out, struct pl_err *err)
+{
+	struct reader reader;
+
+	reader_over(&reader, arena, err);
+	if (pl_json_type(root) != PL_JSON_OBJECT)
+		(void)reader_fail(&reader, root, PL_INVALID, "want an object");
+	return read_draft(&reader, root, out);
 }

@@ -14,49 +14,24 @@ static struct object_piece piece_of(struct pl_span value, struct pl_span part)
 	return (struct object_piece){(uint32_t)(part.at - value.at), (uint32_t)part.len};
 }
 
-/* The members of an object that matter; the first of each name. */
-struct part_texts {
-	struct pl_span budget, metadata, spec, status;
-	bool others;
-};
-
-static void keep_first(struct pl_span *to, struct pl_span value)
-{
-	if (to->at == NULL)
-		*to = value;
-}
-
-static void read_texts(struct pl_span value, struct part_texts *out)
-{
-	struct pl_span name, member;
-
-	*out = (struct part_texts){0};
-	while (object_pair(&value, &name, &member)) {
-		if (object_name_is(name, "metadata"))
-			keep_first(&out->metadata, member);
-		else if (object_name_is(name, "spec"))
-			keep_first(&out->spec, member);
-		else if (object_name_is(name, "status"))
-			keep_first(&out->status, member);
-		else if (object_name_is(name, "budget"))
-			keep_first(&out->budget, member);
-		else if (!object_name_is(name, "kind") &&
-		         !object_name_is(name, "apiVersion"))
-			out->others = true;
-	}
-}
-
 static bool is_object(struct pl_span json)
 {
 	return json.len > 0 && json.at[0] == '{';
 }
 
-static void read_metadata(struct pl_span whole, struct pl_span metadata,
+/* Behind the last member of an object. */
+static void pass_bracket(struct pl_span *rest)
+{
+	if (rest->len > 0 && rest->at[0] == '}')
+		*rest = pl_span(rest->at + 1, rest->len - 1);
+}
+
+static void read_metadata(struct pl_span whole, struct pl_span *rest,
                           struct object_parts *out)
 {
-	struct pl_span rest = metadata, name, member;
+	struct pl_span name, member;
 
-	while (object_pair(&rest, &name, &member)) {
+	while (object_pair(rest, &name, &member)) {
 		struct object_piece piece = piece_of(whole, member);
 
 		/* A member that comes twice is not copied as it is. */
@@ -69,20 +44,72 @@ static void read_metadata(struct pl_span whole, struct pl_span metadata,
 		} else if (object_name_is(name, "uid")) {
 			out->versioned = out->versioned || out->uid.len > 0;
 			out->uid = piece;
-		}
-		if (object_name_is(name, "resourceVersion") ||
-		    object_name_is(name, "selfLink"))
+		} else if (object_name_is(name, "resourceVersion") ||
+		           object_name_is(name, "selfLink")) {
 			out->versioned = true;
-		if (object_name_is(name, "labels") && is_object(member) &&
-		    out->labels.len == 0)
+		} else if (object_name_is(name, "labels") && is_object(member) &&
+		           out->labels.len == 0) {
 			out->labels = piece;
+		}
+	}
+	pass_bracket(rest);
+}
+
+static void read_spec(struct pl_span *rest, struct object_parts *out)
+{
+	struct pl_span name, member;
+
+	while (object_pair(rest, &name, &member))
+		out->names_node = out->names_node || object_name_is(name, "nodeName");
+	pass_bracket(rest);
+}
+
+/* The part that a member is, if it is the first of its name. */
+static struct object_piece *part_named(struct object_parts *parts, struct pl_span name)
+{
+	struct object_piece *part = NULL;
+
+	if (object_name_is(name, "metadata"))
+		part = &parts->metadata;
+	else if (object_name_is(name, "spec"))
+		part = &parts->spec;
+	else if (object_name_is(name, "status"))
+		part = &parts->status;
+	return part != NULL && part->len == 0 ? part : NULL;
+}
+
+/* One walk over the text: each byte is looked at once. */
+static void read_members(struct pl_span whole, struct pl_span rest,
+                         struct object_parts *out, struct pl_span *budget)
+{
+	struct pl_span name;
+
+	while (object_next_name(&rest, &name)) {
+		struct object_piece *part = part_named(out, name);
+		struct pl_span from = rest;
+
+		if (part == &out->metadata && is_object(rest))
+			read_metadata(whole, &rest, out);
+		else if (part == &out->spec && is_object(rest))
+			read_spec(&rest, out);
+		else
+			(void)object_next(&rest);
+		from.len = (size_t)(rest.at - from.at);
+		if (part != NULL)
+			*part = piece_of(whole, from);
+		else if (!object_name_is(name, "kind") &&
+		         !object_name_is(name, "apiVersion"))
+			out->others = true;
+		if (object_name_is(name, "budget") && budget->at == NULL)
+			*budget = from;
 	}
 }
 
 void object_parts_find(struct pl_span value, struct object_parts *out)
 {
 	struct pl_span whole = value; /* pieces count from its beginning */
-	struct part_texts texts, within;
+	struct pl_span budget = {0}, none = {0};
+	struct object_piece status;
 	struct pl_err err = {0};
 	uint32_t partition;
 
@@ -93,24 +120,19 @@ void object_parts_find(struct pl_span value, struct object_parts *out)
 			return;
 		value = pl_span(value.at + 1, value.len - 1);
 	}
-	out->valid = value.len > 0;
-	if (!out->valid)
+	if (value.len == 0)
 		return;
+	read_members(whole, value, out, &budget);
+	/* A budget's object stands inside its record. */
+	if (is_object(budget)) {
+		status = out->status;
+		*out = (struct object_parts){.others = true};
+		read_members(whole, budget, out, &none);
+		out->status = status;
+	}
+	out->valid = true;
 	if (pointer_parse(value, &out->pointer, &partition, &err) != PL_OK)
 		out->pointer = true; /* a malformed one is no pod either */
-	read_texts(value, &texts);
-	within = texts;
-	/* A budget's object stands inside its record. */
-	if (is_object(texts.budget))
-		read_texts(texts.budget, &within);
-	out->metadata = piece_of(whole, within.metadata);
-	out->spec = piece_of(whole, within.spec);
-	out->status = piece_of(whole, texts.status);
-	out->others = texts.others || texts.budget.at != NULL;
-	if (is_object(within.metadata))
-		read_metadata(whole, within.metadata, out);
-	out->names_node =
-		is_object(within.spec) && object_member(within.spec, "nodeName").len > 0;
 }
 
 void object_parts_read(struct pl_span value, struct object_parts *out)

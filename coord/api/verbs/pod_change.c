@@ -104,19 +104,12 @@ bool pod_admit_checked(struct change *change)
 	                      .scope = VALIDATE_SUBMITTED};
 	struct pod_location location = {0};
 	struct pod pod = {0};
-	struct pl_buf buf;
-	struct pl_json_out out;
 	struct pl_err err = {0};
 	enum pl_code code;
 
 	pl_arena_init(&scratch, 64 << 10, READER_ARENA_MAX);
 	model_init(&model);
-	pl_buf_init(&buf, OBJECT_TEXT_MAX);
-	pl_json_out_init(&out, &buf);
-	pl_json_out_value(&out, json_tree_root(&change->wanted));
-	code = pl_json_out_done(&out);
-	if (code == PL_OK)
-		code = pod_parse(&parse, pl_buf_span(&buf), &pod, &err);
+	code = pod_parse_tree(&parse, json_tree_root(&change->wanted), &pod, &err);
 	if (code == PL_OK)
 		code = pod_location_of(&model, &pod, request->api->service.partitions,
 		                       &location, &err);
@@ -124,7 +117,6 @@ bool pod_admit_checked(struct change *change)
 		add_faults(change, &errors);
 	pod_drop(&model, &pod);
 	model_done(&model);
-	pl_buf_done(&buf);
 	pl_arena_done(&scratch);
 	change->pod = (struct builder_pod){.partition = location.partition,
 	                                   .namespace = request->path.namespace,
