@@ -79,8 +79,12 @@ static void write_object(struct loader *loader, struct api_load_conn *at)
 	at->objects = 1;
 	switch (opts->what) {
 	case API_LOAD_CREATE_PODS:
-		stamped_name(name, at->due_ns, number);
+		stamped_name(name, opts->timeless ? 0 : at->due_ns, number);
 		object_pod(&loader->object, name);
+		return;
+	case API_LOAD_BIND:
+		stamped_name(name, 0, number);
+		object_binding(&loader->object, name, number % opts->of);
 		return;
 	case API_LOAD_CREATE_NODES:
 		(void)snprintf(name, sizeof name, "node-%05u", number);
@@ -100,17 +104,28 @@ static void write_object(struct loader *loader, struct api_load_conn *at)
 	}
 }
 
+static void write_bind_path(const struct api_load_opts *opts, uint32_t number, char *out,
+                            size_t size)
+{
+	char name[OBJECTS_NAME_SIZE];
+
+	stamped_name(name, 0, opts->first + number);
+	(void)snprintf(out, size, "%s/%s/binding", opts->path, name);
+}
+
 static void send_next(struct api_load_conn *at, uint64_t due_ns)
 {
 	struct loader *loader = at->loader;
 	const struct api_load_opts *opts = loader->opts;
 	bool creates = opts->what <= API_LOAD_BULK_PODS;
 	const char *slot = strstr(opts->path, "%u");
-	char path[API_LOAD_PATH_SIZE + 16];
+	char path[API_LOAD_PATH_SIZE + OBJECTS_NAME_SIZE + 16];
 
 	at->due_ns = due_ns;
 	write_object(loader, at);
-	if (slot != NULL)
+	if (opts->what == API_LOAD_BIND)
+		write_bind_path(opts, loader->next, path, sizeof path);
+	else if (slot != NULL)
 		(void)snprintf(path, sizeof path, "%.*s%05u%s", (int)(slot - opts->path),
 		               opts->path, loader->next * 7919 % opts->of, slot + 2);
 	else

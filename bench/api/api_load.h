@@ -19,6 +19,7 @@ enum api_load_what {
 	API_LOAD_CREATE_PODS,
 	API_LOAD_CREATE_NODES,
 	API_LOAD_CREATE_NAMESPACE,
+	API_LOAD_BIND,      /* pods that were created with timeless names, to nodes */
 	API_LOAD_BULK_PODS, /* a List of pods in each request */
 	API_LOAD_FETCH,     /* GET of path; "%u" in it: a number below `of` */
 	API_LOAD_PAGES,     /* GET of path in pages; one request is the whole list */
@@ -35,6 +36,7 @@ struct api_load_opts {
 	uint32_t each;    /* objects in a request of API_LOAD_BULK_PODS */
 	double rate;      /* 0: closed */
 	uint32_t of;      /* objects that API_LOAD_FETCH chooses from */
+	bool timeless;    /* names do not tell when a creation was due */
 	bool keeps;       /* looks into the bodies of lists */
 	uint32_t items;   /* that a list must have; 0: any */
 	const char *name; /* of a namespace */

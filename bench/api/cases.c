@@ -21,9 +21,9 @@ enum {
 	NAME_SIZE = 32,
 };
 
-const char *const api_case_names[] = {"all",    "create", "create-watched", "bulk",
-                                      "lists",  "get",    "fanout-few",     "fanout-many",
-                                      "memory", NULL};
+const char *const api_case_names[] = {
+	"all",        "create",      "create-watched", "bulk", "lists", "get",
+	"fanout-few", "fanout-many", "memory",         "bind", NULL};
 
 enum {
 	ONLY_ALL,
@@ -35,6 +35,7 @@ enum {
 	ONLY_FANOUT_FEW,
 	ONLY_FANOUT_MANY,
 	ONLY_MEMORY,
+	ONLY_BIND,
 };
 
 static bool runs(const struct api_bench *bench, unsigned which)
@@ -339,6 +340,55 @@ static void run_bulk(struct api_bench *bench)
 	free(figures);
 }
 
+/* -- bindings ---------------------------------------------------------------------------- */
+
+static void bind_once(struct api_bench *bench, unsigned t, const char *space,
+                      uint32_t pods, struct figures *figures)
+{
+	struct target *target = &bench->target[t];
+	struct api_load_opts opts;
+	struct api_load_result result;
+	double cpu_s;
+
+	make_namespace(target, space);
+	load_begin(target, API_LOAD_CREATE_PODS, &opts);
+	opts.conns = bench->conns;
+	opts.count = pods;
+	opts.first = bench->next_number;
+	opts.timeless = true;
+	opts.of = bench->nodes;
+	(void)snprintf(opts.path, sizeof opts.path, "/api/v1/namespaces/%s/pods", space);
+	api_load_run(&target->live.loop, &opts, &result);
+	opts.what = API_LOAD_BIND;
+	cpu_s = target_cpu_s(target);
+	api_load_run(&target->live.loop, &opts, &result);
+	cpu_s = target_cpu_s(target) - cpu_s;
+	figures_add(figures, t, "binds_per_s", (double)result.done / result.wall_s, "1/s",
+	            FIGURE_HIGHER);
+	figures_add(figures, t, "bind_p99_ms", result.p99_ms, "ms", FIGURE_LOWER);
+	figures_add(figures, t, "server_cpu_us_per_bind", 1e6 * cpu_s / pods, "us",
+	            FIGURE_LOWER);
+	bench_say("%s: %.0f bindings/s", target->name,
+	          (double)result.done / result.wall_s);
+}
+
+static void run_bind(struct api_bench *bench)
+{
+	struct figures *figures = bench_alloc(1, sizeof *figures);
+	uint32_t pods = bench->pods / 5;
+	char space[NAME_SIZE];
+
+	case_begin(bench, figures, "bind");
+	for (unsigned round = 0; round < bench->rounds; round++) {
+		(void)snprintf(space, sizeof space, "bench-%u", bench->spaces++);
+		for (unsigned t = 0; t < bench->targets; t++)
+			bind_once(bench, t, space, pods, figures);
+		bench->next_number += pods;
+	}
+	figures_emit(figures, bench);
+	free(figures);
+}
+
 /* -- lists ------------------------------------------------------------------------------ */
 
 struct listing {
@@ -477,4 +527,6 @@ void api_bench_run(struct api_bench *bench)
 		run_creation(bench, &fanout_many, false);
 	if (runs(bench, ONLY_BULK))
 		run_bulk(bench);
+	if (runs(bench, ONLY_BIND))
+		run_bind(bench);
 }

@@ -107,6 +107,16 @@ void object_node(struct pl_buf *out, const char *name)
 	add(out, "]}}");
 }
 
+void object_binding(struct pl_buf *out, const char *pod, uint32_t node)
+{
+	bench_check(pl_buf_printf(out,
+	                          "{\"apiVersion\":\"v1\",\"kind\":\"Binding\","
+	                          "\"metadata\":{\"name\":\"%s\"},\"target\":{"
+	                          "\"kind\":\"Node\",\"name\":\"node-%05u\"}}",
+	                          pod, node),
+	            NULL, "a binding");
+}
+
 void object_namespace(struct pl_buf *out, const char *name)
 {
 	bench_check(pl_buf_printf(out,

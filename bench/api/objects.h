@@ -14,6 +14,7 @@ void request_write(struct pl_buf *out, const char *token, const char *method,
 void object_pod(struct pl_buf *out, const char *name);
 /* 3 KB, as a kubelet reports a node. */
 void object_node(struct pl_buf *out, const char *name);
+void object_binding(struct pl_buf *out, const char *pod, uint32_t node);
 void object_namespace(struct pl_buf *out, const char *name);
 
 /* "b<ns in hex>-<number>": from when on a pod was due, and which one it is. */

@@ -315,6 +315,7 @@ T_CASE_SECONDS(api, BENCH_SECONDS)
 	HAS("\"op\":\"get\"", "get_p99_ms", "get_late_p99_ms");
 	HAS("\"watchers\":3,\"rate\":30", "watch_p50_ms", "watch_p99_ms", "lost_events");
 	HAS("\"watchers\":30,\"rate\":3", "watch_p99_ms", "ended_watches");
+	HAS("\"op\":\"bind\"", "binds_per_s", "bind_p99_ms");
 	HAS("\"op\":\"memory\"", "bytes_per_pod", "rss");
 	HAS("\"server\":\"placet\"", "creates_per_s");
 	T_EQ(value_of("lost_events", "\"op\":\"create-watched\""), 0);
