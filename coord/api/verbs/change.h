@@ -32,41 +32,45 @@ struct change {
 	struct request *request;
 	enum change_kind kind;
 	enum source_kind source;
-	bool sure; /* current is as new as a linearizable read's */
-	bool ends; /* an update that takes the last finalizer away */
-	bool dry_run, is_status;
-	unsigned tries;
-	bool objects_fresh; /* the informer of namespaces and classes was waited for */
 	enum body_format format;
+	unsigned tries;
+	bool sure;          /* current is as new as a linearizable read's */
+	bool objects_fresh; /* the informer of namespaces and classes was waited for */
+	bool ends;          /* an update that takes the last finalizer away */
+	bool dry_run, is_status, is_scale;
+	bool evicts, asked;      /* of a deletion */
 	struct json_tree patch;  /* the body of an update */
 	struct json_tree scaled; /* the changes that a Scale makes to the workload */
-	bool is_scale;
 	struct json_tree wanted; /* the object as the API shows it */
 	struct pl_span stored;   /* as it is written */
-	/* The object that the change is made from; empty for a creation. Entries are referenced. */
+	/* The object that the change is made from; empty for a creation. Entries are
+	 * referenced. */
 	struct object current;
 	int64_t wanted_revision; /* resourceVersion of the body; 0: any */
 	struct schema_report *report;
 	struct keys_text key;
 
-	struct builder_pod pod; /* pods */
+	/* Pods. */
+	struct builder_pod pod;
 	uint32_t named;
+	enum pod_request_outcome outcome;
 	struct pending_change pending;
 	int64_t grace_s;    /* of a deletion; -1: not said */
 	struct pl_span uid; /* precondition of a deletion; empty: none */
-	bool evicts, asked;
-	const char *why; /* the reason why an eviction is withheld; in the arena */
-	enum pod_request_outcome outcome;
-	struct builder_node node; /* nodes */
+	const char *why;    /* the reason why an eviction is withheld; in the arena */
+
+	/* Nodes. */
+	struct builder_node node;
 	struct pl_span node_alloc;
 	int64_t alloc_rev;
 	struct kv_call *call;
-	enum config_name config; /* that is edited */
-	int64_t lease;           /* events; 0: none */
+
+	int64_t lease; /* events; 0: none */
 	struct event_lease_wait lease_wait;
+	enum config_name config; /* that is edited */
+	unsigned companions;
 	struct pl_span companion[2]; /* values of objects that come with a namespace */
 	struct keys_text companion_key[2];
-	unsigned companions;
 	/* After the commit; NULL: the object is answered. */
 	void (*committed)(struct change *change, int64_t revision);
 	/* Makes the change again from the newer object and commits it. False: it cannot.
