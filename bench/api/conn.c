@@ -72,7 +72,7 @@ static void head_done(struct conn *conn)
 		conn_lose(conn, "no HTTP answer");
 		return;
 	}
-	conn->status = atoi(conn->line + 9);
+	conn->status = (int)strtol(conn->line + 9, NULL, 10);
 	coding = head_field(conn, "transfer-encoding");
 	length = head_field(conn, "content-length");
 	conn->line_len = 0;

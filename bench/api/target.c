@@ -284,13 +284,16 @@ double target_etcd_cpu_s(const struct target *target)
 double target_rss(const struct target *target)
 {
 	char path[64];
-	unsigned long all = 0, resident = 0;
+	char line[128] = "", *rest = line;
+	unsigned long resident;
 	FILE *file;
 
 	(void)snprintf(path, sizeof path, "/proc/%ld/statm", (long)target->process.pid);
 	file = fopen(path, "re");
-	if (file == NULL || fscanf(file, "%lu %lu", &all, &resident) != 2)
+	if (file == NULL || fgets(line, sizeof line, file) == NULL)
 		bench_fail("%s: %s", path, strerror(errno));
 	(void)fclose(file);
+	(void)strtoul(line, &rest, 10); /* all pages; the resident ones come next */
+	resident = strtoul(rest, NULL, 10);
 	return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }

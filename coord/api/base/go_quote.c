@@ -12,7 +12,9 @@ static char letter_of(uint8_t byte)
 	static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
 	const char *at = byte == 0 ? NULL : strchr(from, byte);
 
-	return at == NULL ? 0 : to[at - from];
+	if (at == NULL)
+		return 0;
+	return to[at - from];
 }
 
 /* Prints the character at the start of text and returns how many bytes of the text the

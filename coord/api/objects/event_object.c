@@ -1,5 +1,7 @@
 #include "coord/api/objects/event_object.h"
 
+#include <stdio.h>
+
 #include "coord/api/objects/object_writer.h"
 #include "shardsched/model/object.h"
 
@@ -61,9 +63,9 @@ struct pl_span object_event_field(const struct object *object, struct pl_span pa
 	if (pl_span_starts(path, PL_SPAN_LIT("regarding."))) {
 		if (path.len + 8 > sizeof text)
 			return (struct pl_span){0};
-		memcpy(text, "involvedObject", 14);
-		memcpy(text + 14, path.at + 9, path.len - 9);
-		return object_path(json, pl_span(text, path.len + 5));
+		(void)snprintf(text, sizeof text, "involvedObject" PL_SPAN_FMT,
+		               (int)path.len - 9, (const char *)path.at + 9);
+		return object_path(json, pl_span_str(text));
 	}
 	if (pl_span_eq(path, PL_SPAN_LIT("reportingController")))
 		return object_path(json, PL_SPAN_LIT("reportingComponent"));

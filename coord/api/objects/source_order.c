@@ -137,5 +137,7 @@ char source_order_part(struct pl_span order)
 {
 	struct pl_span object = source_order_object(order);
 
-	return object.len < order.len ? ((const char *)order.at)[object.len] : '\0';
+	if (object.len == order.len)
+		return 0;
+	return ((const char *)order.at)[object.len];
 }

@@ -1,5 +1,4 @@
 /* Nodes, namespaces, leases and events. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -160,7 +159,8 @@ static void cell_event_object(struct table_row *row, struct pl_json about)
 	const char *name = field_text_or(about, "name", "");
 
 	for (const char *at = field_text_or(about, "kind", ""); *at != 0; at++) {
-		char letter[2] = {(char)tolower((unsigned char)*at), 0};
+		bool upper = *at >= 'A' && *at <= 'Z';
+		char letter[2] = {(char)(upper ? *at + ('a' - 'A') : *at), 0};
 
 		cell_add(row, letter);
 	}

@@ -34,6 +34,7 @@ static void put(struct pl_json_out *out, const char *name, const char *text)
 	pl_json_out_str(out, text);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): each type of the table is added once */
 void openapi_types_add(struct openapi_types *types, const struct schema_type *type)
 {
 	size_t count, at = 0;

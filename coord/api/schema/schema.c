@@ -24,13 +24,13 @@ static const struct {
 
 const struct schema_type *const *schema_types(size_t *count)
 {
-	*count = sizeof types / sizeof *types;
+	*count = sizeof types / sizeof types[0];
 	return types;
 }
 
 const struct schema_type *schema_type_named(const char *name)
 {
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (strcmp(types[i]->name, name) == 0)
 			return types[i];
 	return NULL;

@@ -76,6 +76,7 @@ static void check_choice(const struct schema_field *field, struct pl_json value,
 static void check_object(struct pl_json object, const struct schema_type *type,
                          const struct schema_place *place, struct schema_report *report);
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void check_value(const struct schema_field *field, struct pl_json value,
                         const struct schema_place *place, struct schema_report *report)
 {
@@ -85,6 +86,7 @@ static void check_value(const struct schema_field *field, struct pl_json value,
 		check_choice(field, value, place, report);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void check_present(const struct schema_field *field, struct pl_json value,
                           const struct schema_place *up, struct schema_report *report)
 {
@@ -107,6 +109,7 @@ static void check_present(const struct schema_field *field, struct pl_json value
 }
 
 /* Status is written by controllers, field by field: nothing in it is required. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void check_object(struct pl_json object, const struct schema_type *type,
                          const struct schema_place *place, struct schema_report *report)
 {

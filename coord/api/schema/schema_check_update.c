@@ -51,6 +51,7 @@ static bool has_fixed_members(const struct schema_field *field)
 	       field->type != &schema_batch_job_template_spec;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void check_fixed(const struct schema_type *type, struct pl_json value,
                         struct pl_json old, const struct schema_place *up,
                         struct schema_report *report)

@@ -299,6 +299,7 @@ static void decode_bytes(const struct object_decoder *d, const struct decode_slo
 static void decode_object(struct object_decoder *d, const struct decode_slot *slot,
                           const struct schema_type *type);
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void decode_value(struct object_decoder *d, const struct decode_slot *slot,
                          const struct schema_field *field)
 {
@@ -350,6 +351,7 @@ static struct cJSON *empty_of(const struct object_decoder *d,
 	return NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void decode_element(struct object_decoder *d, struct decode_slot *slot,
                            const struct schema_field *field)
 {
@@ -368,6 +370,7 @@ static void decode_element(struct object_decoder *d, struct decode_slot *slot,
 		put(d, slot, empty);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void decode_list(struct object_decoder *d, const struct decode_slot *slot,
                         const struct schema_field *field)
 {
@@ -390,6 +393,7 @@ static void decode_list(struct object_decoder *d, const struct decode_slot *slot
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void decode_map(struct object_decoder *d, const struct decode_slot *slot,
                        const struct schema_field *field)
 {
@@ -412,6 +416,7 @@ static void decode_map(struct object_decoder *d, const struct decode_slot *slot,
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void decode_field(struct object_decoder *d, const struct decode_slot *slot,
                          const struct schema_field *field)
 {
@@ -428,6 +433,7 @@ static void decode_field(struct object_decoder *d, const struct decode_slot *slo
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void decode_member(struct object_decoder *d, const struct decode_slot *slot,
                           const struct schema_type *type)
 {
@@ -442,6 +448,7 @@ static void decode_member(struct object_decoder *d, const struct decode_slot *sl
 		decode_field(d, slot, field);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void decode_object(struct object_decoder *d, const struct decode_slot *slot,
                           const struct schema_type *type)
 {

@@ -51,6 +51,7 @@ static bool is_absent(const struct filler *filler, const struct cJSON *node,
 static void fill_object(struct filler *filler, struct cJSON *object,
                         const struct schema_type *type);
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void fill_values(struct filler *filler, struct cJSON *node,
                         const struct schema_field *field)
 {
@@ -62,6 +63,7 @@ static void fill_values(struct filler *filler, struct cJSON *node,
 		fill_object(filler, json_tree_node(filler->tree, item), field->type);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void fill_field(struct filler *filler, struct cJSON *object, struct cJSON *node,
                        const struct schema_field *field)
 {
@@ -79,6 +81,7 @@ static void fill_field(struct filler *filler, struct cJSON *object, struct cJSON
 		fill_values(filler, node, field);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void fill_object(struct filler *filler, struct cJSON *object,
                         const struct schema_type *type)
 {

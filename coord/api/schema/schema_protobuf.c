@@ -42,6 +42,7 @@ static unsigned wire_of(const struct schema_field *field)
 	return WIRE_BYTES;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static struct cJSON *read_object(struct protobuf_decoder *d,
                                  const struct schema_field *field,
                                  const struct schema_place *place, struct pl_span bytes,
@@ -61,6 +62,7 @@ static struct cJSON *read_object(struct protobuf_decoder *d,
 }
 
 /* NULL: a failure, or *absent. existing: the object that the message adds to; NULL: none. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static struct cJSON *read_value(struct protobuf_decoder *d,
                                 const struct schema_field *field,
                                 const struct schema_place *place,
@@ -127,6 +129,7 @@ static bool is_zero(const struct schema_field *field, const struct wire_field *w
 	return false;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void read_one(struct protobuf_decoder *d, const struct message *message,
                      const struct schema_field *field, const struct wire_field *wire)
 {
@@ -161,6 +164,7 @@ static struct cJSON *open_many(struct protobuf_decoder *d, const struct message 
 	return d->code == PL_OK ? many : NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void read_element(struct protobuf_decoder *d, struct cJSON *list,
                          const struct schema_field *field,
                          const struct schema_place *place, const struct wire_field *wire)
@@ -175,6 +179,7 @@ static void read_element(struct protobuf_decoder *d, struct cJSON *list,
 }
 
 /* Numbers may come packed: many in one field. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void read_list(struct protobuf_decoder *d, const struct message *message,
                       const struct schema_field *field, const struct wire_field *wire)
 {
@@ -198,6 +203,7 @@ static void read_list(struct protobuf_decoder *d, const struct message *message,
 }
 
 /* The value of an entry that has none. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static struct cJSON *zero_of(struct protobuf_decoder *d, const struct schema_field *field,
                              const struct schema_place *place)
 {
@@ -209,6 +215,7 @@ static struct cJSON *zero_of(struct protobuf_decoder *d, const struct schema_fie
 
 /* An entry is a message of the key and the value. An entry of a key that came before
  * replaces that one. Maps whose values Kubernetes never sends in protobuf have none. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void read_entry(struct protobuf_decoder *d, const struct message *message,
                        const struct schema_field *field, const struct wire_field *wire)
 {
@@ -290,6 +297,7 @@ static void keep_last(struct protobuf_decoder *d, struct cJSON *map)
 }
 
 /* Once, at the end: a message may come in any number of parts. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void finish_maps(struct protobuf_decoder *d, struct cJSON *object,
                         const struct schema_type *type)
 {
@@ -337,6 +345,7 @@ static bool is_outer(const struct message *message, uint32_t number)
 	return false;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void read_field(struct protobuf_decoder *d, const struct message *message,
                        const struct wire_field *wire)
 {
@@ -367,6 +376,7 @@ static void read_field(struct protobuf_decoder *d, const struct message *message
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, which is bounded */
 static void read_message(struct protobuf_decoder *d, const struct message *outer,
                          struct pl_span bytes)
 {
@@ -397,7 +407,7 @@ static bool read_envelope(struct pl_span body, struct envelope *out)
 	struct wire_reader reader =
 		wire_reader(pl_span(body.at + sizeof magic, body.len - sizeof magic));
 	struct wire_reader kind = {NULL, NULL, false};
-	struct wire_field field;
+	struct wire_field field = {0};
 
 	*out = (struct envelope){.raw = {NULL, 0}};
 	while (wire_next(&reader, &field)) {

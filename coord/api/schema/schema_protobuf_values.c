@@ -85,8 +85,12 @@ struct cJSON *protobuf_base64(struct protobuf_decoder *d,
 		bits |= left > 2 ? bytes.at[i + 2] : 0;
 		*at++ = digits[bits >> 18];
 		*at++ = digits[bits >> 12 & 63];
-		*at++ = left > 1 ? digits[bits >> 6 & 63] : '=';
-		*at++ = left > 2 ? digits[bits & 63] : '=';
+		at[0] = at[1] = '=';
+		if (left > 1)
+			at[0] = digits[bits >> 6 & 63];
+		if (left > 2)
+			at[1] = digits[bits & 63];
+		at += 2;
 	}
 	return protobuf_count(d, place, json_new_string(d->arena, pl_span(text, size)));
 }
@@ -97,7 +101,7 @@ bool protobuf_small(struct protobuf_decoder *d, const struct schema_place *place
                     struct pl_span bytes, struct protobuf_small *out)
 {
 	struct wire_reader reader = wire_reader(bytes);
-	struct wire_field field;
+	struct wire_field field = {0};
 
 	*out = (struct protobuf_small){.has = {false}};
 	while (wire_next(&reader, &field)) {

@@ -8,8 +8,8 @@
 /* Bad values are shown up to this many bytes. */
 enum { VALUE_MAX = 16384, TEXT_MAX = 4096 };
 
-#define FAULT_TYPE(name, type, words) [SCHEMA_##name##_FAULT] = type,
-#define FAULT_WORDS(name, type, words) [SCHEMA_##name##_FAULT] = words,
+#define FAULT_TYPE(name, type, words) [SCHEMA_##name##_FAULT] = (type),
+#define FAULT_WORDS(name, type, words) [SCHEMA_##name##_FAULT] = (words),
 static const char *const fault_types[] = {SCHEMA_FAULT_MAP(FAULT_TYPE)};
 static const char *const fault_words[] = {SCHEMA_FAULT_MAP(FAULT_WORDS)};
 
@@ -59,6 +59,7 @@ static void add_cause(struct schema_report *report, const struct schema_place *p
 		report->code = PL_NOMEM;
 		return;
 	}
+	PL_ASSERT((unsigned)fault < SCHEMA_FAULT_COUNT);
 	path = schema_place_path(report->arena, place);
 	message = pl_arena_printf(report->arena, "%s%s%s%s%s", fault_words[fault],
 	                          shows_value(fault) ? ": " : "",
@@ -164,10 +165,12 @@ struct pl_span schema_report_strict(struct schema_report *report)
 		report->code = PL_NOMEM;
 		return (struct pl_span){NULL, 0};
 	}
-	memcpy(text, start.at, start.len);
+	memcpy(text, start.at,
+	       start.len); /* NOLINT(bugprone-not-null-terminated-result) */
 	for (uint32_t i = 0; i < report->unknown_count; i++) {
 		if (i > 0) {
-			memcpy(text + len, ", ", 2);
+			text[len] = ',';
+			text[len + 1] = ' ';
 			len += 2;
 		}
 		memcpy(text + len, report->unknown[i].at, report->unknown[i].len);

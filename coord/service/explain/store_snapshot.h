@@ -50,11 +50,10 @@ struct store_snapshot {
 	int64_t revision; /* to read at; later: of what was read last */
 	/* The pod that is asked about: it is placed nowhere, and its own reservation does not
 	 * count. */
-	uint32_t partition;
 	struct pl_span namespace, name;
-	bool exact; /* a compacted revision ends the reading with PL_COMPACTED */
-	const struct pl_span *without; /* clusters that are left out */
+	uint32_t partition;
 	unsigned withouts;
+	const struct pl_span *without; /* clusters that are left out */
 	/* The spec of a pod on a node "east/n-1" of such a cluster; its state, if it has
 	 * one, is the next that `other` gets. Any result but PL_OK ends the reading. */
 	enum pl_code (*displaced)(void *ctx, const struct keys_id *id,
@@ -71,18 +70,19 @@ struct store_snapshot {
 	/* Results. */
 	uint64_t objects, nodes, placed, holds;
 	uint64_t without_nodes; /* nodes of clusters that are left out */
+	bool exact;             /* the caller's: a compacted revision ends the reading */
 	bool compacted; /* the revision was compacted on the way: the rest is newer */
 	bool kept_room; /* a reservation holds capacity for the pod that is asked about */
 	struct excluded_nodes flaw[STORE_FLAWS];
 
 	/* The snapshot's own. */
 	struct key_list *keys;      /* NULL: not reading */
-	unsigned stage;             /* the prefix that is read */
 	struct pl_arena arena;      /* of one value */
 	struct pl_arena pods_arena; /* of which pod is on which node */
 	struct pl_map
 		pods; /* by "0007/web/app-1": pods on nodes that were not seen yet */
 	struct store_slot *slot; /* of each node in the engine's snapshot */
+	unsigned stage;          /* the prefix that is read */
 	uint32_t slots;
 	struct pl_span last; /* the pod that was placed last; in last_key */
 	uint32_t last_placed;
