@@ -93,6 +93,7 @@ static const struct command *find_command(int argc, char **argv, int *used)
 {
 	enum { TWO_EXACT, TWO, ONE, PASSES };
 
+	PL_ASSERT(commands_count > 0);
 	for (unsigned i = 0; i < (unsigned)PASSES * commands_count; i++) {
 		const struct command *command = commands[i % commands_count];
 		unsigned pass = i / commands_count;

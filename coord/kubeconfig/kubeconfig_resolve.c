@@ -24,6 +24,7 @@ static const char *text_of(const struct resolving *resolving, const char *member
 {
 	const char *text = NULL;
 
+	PL_ASSERT(resolving->entry != NULL);
 	if (resolving->entry->part.node == NULL ||
 	    pl_json_string(resolving->entry->part, member, PL_JSON_OPTIONAL, &text,
 	                   NULL) != PL_OK)
@@ -116,6 +117,7 @@ static enum pl_code take_cluster(const struct resolving *resolving,
 	if (pl_json_bool(resolving->entry->part, "insecure-skip-tls-verify",
 	                 PL_JSON_OPTIONAL, &unchecked, resolving->err) != PL_OK)
 		return resolving->err->code;
+	PL_ASSERT(out->server != NULL);
 	if (unchecked && strncmp(out->server, "https:", 6) == 0)
 		return refuse(resolving, PL_UNSUPPORTED, "insecure-skip-tls-verify",
 		              "certificates are always checked; give the "

@@ -24,7 +24,7 @@ static inline struct kv_keys sched_view_keys(enum sched_view view)
 	return kv_prefix(pl_span_str(prefixes[view]));
 }
 
-#define SCHED_VIEW_NAME(kind, group, resource, in) [SCHED_OF_##kind] = resource,
+#define SCHED_VIEW_NAME(kind, group, resource, in) [SCHED_OF_##kind] = (resource),
 
 static inline const char *sched_view_name(enum sched_view view)
 {

@@ -545,6 +545,7 @@ static enum pl_code channel_find(struct watch_hub *hub, const struct watch_opts 
 		*out = NULL;
 		return code;
 	}
+	PL_ASSERT(*out != NULL);
 	node = pl_map_add(&hub->by_key, &(*out)->node, key);
 	PL_ASSERT(node == NULL);
 	pl_list_add_tail(&hub->channels[(*out)->kind], &(*out)->link);

@@ -101,6 +101,7 @@ static enum pl_code keep_class(struct class_table *table,
 		free(kept);
 		return code;
 	}
+	PL_ASSERT(row != NULL && kept != NULL);
 	table->rows += row == &table->row[table->rows];
 	row_done(table, row);
 	memcpy(kept, json.at, json.len);

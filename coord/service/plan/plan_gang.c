@@ -29,6 +29,7 @@ static enum pl_code add_member(struct try *try, uint32_t at, struct pl_err *err)
 	struct engine_decision decision = {.gated = true};
 	enum pl_code code;
 
+	PL_ASSERT(member != NULL);
 	*member = (struct gang_member){.self = {.name = pod->name,
 	                                        .uid = pod->uid,
 	                                        .nominated = SNAPSHOT_NONE,
@@ -39,6 +40,7 @@ static enum pl_code add_member(struct try *try, uint32_t at, struct pl_err *err)
 	decision.profile = member->class->profile;
 	if (!fw_gated(decision.profile, member->class->view->spec,
 	              engine_snapshot(op->engine), &member->self, &decision.gate)) {
+		PL_ASSERT(try->at != NULL);
 		try->at[try->count++] = at;
 		return PL_OK;
 	}

@@ -221,7 +221,8 @@ static enum pl_code next_name(struct plan_op *op, char out[BASE_MAX * 2],
 		return pl_err_set(err, PL_LIMIT, "metadata.name: more than %d bytes",
 		                  BASE_MAX);
 	do
-		(void)snprintf(out, BASE_MAX * 2, "%s-%" PRIu32, base, op->add.number++);
+		(void)snprintf(out, (size_t)BASE_MAX * 2, "%s-%" PRIu32, base,
+		               op->add.number++);
 	while (find_node(op, cluster_of(nodes), out) != SNAPSHOT_NONE);
 	return PL_OK;
 }

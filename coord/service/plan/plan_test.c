@@ -209,7 +209,7 @@ T_CASE(ports_and_rules_of_planned_pods_count)
 	give(pod("a", "1", "\"labels\":{\"app\":\"w\"},", apart));
 	give(pod("b", "1", "\"labels\":{\"app\":\"w\"},", apart));
 	give(pod("c", "1", "\"labels\":{\"app\":\"w\"},", apart));
-	for (char name = 'p'; name <= 'r'; name++) {
+	for (int name = 'p'; name <= 'r'; name++) {
 		json = pl_arena_printf(&kit.arena,
 		                       "{\"metadata\":{\"namespace\":\"shop\",\"name\":"
 		                       "\"%c\"},\"spec\":{%s",

@@ -17,6 +17,7 @@
 enum { PODS = 4000 };
 
 /* The address sanitizer has an allocator of its own. */
+/* NOLINTNEXTLINE(readability-identifier-naming): the sanitizer's name */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 static struct kit kit;

@@ -46,16 +46,16 @@ struct pod_value {
 /* Spans are borrowed while the change is in a batch. Names are valid in keys. */
 struct pod_change {
 	enum pod_change_verb verb;
-	struct builder_pod pod;
-	struct pod_value spec, state; /* as the client saw them; there is a spec */
-	bool has_other_keys;          /* as in builder_decision */
-	/* EDIT: the new spec. Fields that may not change were checked by the caller, but for
-	 * those that would break the store. */
-	struct pl_span edited;
-	struct pl_span uid; /* BIND: of the pod; empty: any */
 	/* BIND: the spec is compared even where a state stands for it, so that an edit that
 	 * no decision reads is a conflict, too. (EDIT compares both in any case.) */
 	bool exact;
+	bool has_other_keys; /* as in builder_decision */
+	struct builder_pod pod;
+	struct pod_value spec, state; /* as the client saw them; there is a spec */
+	/* EDIT: the new spec. Fields that may not change were checked by the caller, but for
+	 * those that would break the store. */
+	struct pl_span edited;
+	struct pl_span uid;           /* BIND: of the pod; empty: any */
 	struct pl_span cluster, node; /* BIND */
 };
 

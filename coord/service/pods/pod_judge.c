@@ -4,7 +4,7 @@
 #include "shardsched/records/pod_location.h"
 
 static const char *const words[] = {
-#define REFUSAL_WORD(name, word) [POD_REFUSAL_##name] = word,
+#define REFUSAL_WORD(name, word) [POD_REFUSAL_##name] = (word),
 	POD_REFUSAL_MAP(REFUSAL_WORD)
 #undef REFUSAL_WORD
 };

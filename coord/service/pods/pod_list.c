@@ -55,6 +55,7 @@ static struct pod_info *add_pod(struct pod_list *list, const struct keys_id *id)
 		list->pod = pod;
 		list->cap = cap;
 	}
+	PL_ASSERT(list->pod != NULL);
 	pod = &list->pod[list->count];
 	*pod = (struct pod_info){.namespace = pl_arena_dup(&list->arena, id->scope),
 	                         .name = pl_arena_dup(&list->arena, id->name),

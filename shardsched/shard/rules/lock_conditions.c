@@ -282,8 +282,9 @@ static enum pl_code expect_registry(struct sched *sched, struct shard_txn *txn,
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
 	code = txn_add_key(txn, &(struct txn_entry){.compared = true}, keys_span(&text));
 	/* else rules_undo, which goes by entries, would not take it back */
-	if (code == PL_OK)
-	namespace->stamp = txn->serial;
+	if (code == PL_OK) {
+		namespace->stamp = txn->serial;
+	}
 	return code;
 }
 
