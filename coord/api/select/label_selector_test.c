@@ -151,7 +151,7 @@ T_CASE(refusals_are_worded_as_kubernetes_words_them)
 		"app in (web,=)",
 		"app===web",
 		"app=(",
-		"app=w\xc3\xa9-b",
+		"app=w\303\251b",
 		"-app",
 		"!",
 		"!!app",
