@@ -1,5 +1,4 @@
 /* Decoding: a tree is made to fit its type, in place. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,7 +161,8 @@ static void put(const struct object_decoder *d, const struct decode_slot *slot,
 
 static bool is_whole(double number, double low, double high)
 {
-	return number == floor(number) && number >= low && number <= high;
+	/* The bounds are within those of int64_t. */
+	return number >= low && number <= high && number == (double)(int64_t)number;
 }
 
 static void decode_int(const struct object_decoder *d, const struct decode_slot *slot,

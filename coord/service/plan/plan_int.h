@@ -18,7 +18,7 @@
 #include "shardsched/gang/gang.h"
 #include "store/base/map.h"
 
-enum { PLAN_NONE = UINT32_MAX };
+#define PLAN_NONE UINT32_MAX
 
 /* Facts about a pod beside its result, which has the same index. */
 struct plan_item {
