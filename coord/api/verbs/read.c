@@ -74,7 +74,8 @@ struct list_stream {
 	struct pl_json_out out;
 	struct table_writer table;
 	struct pl_arena scratch, rows;
-	bool head_only, table_open, streaming, more; /* more: objects follow behind the limit */
+	bool head_only, table_open, streaming,
+		more; /* more: objects follow behind the limit */
 	bool some;
 };
 
