@@ -30,7 +30,8 @@ static struct pl_json parse(struct pl_arena *arena, const char *single)
 
 	T_TRUE(text != NULL);
 	for (size_t i = 0; i <= len; i++)
-		text[i] = single[i] == '\'' ? '"' : single[i];
+		if ((text[i] = single[i]) == '\'')
+			text[i] = '"';
 	T_OK(pl_json_parse(arena, pl_span(text, len), NULL, &out, &err), &err);
 	return out;
 }

@@ -197,7 +197,7 @@ static void refused(struct pl_buf *text, enum pl_code want)
 
 	pl_arena_init(&arena, 0, 0);
 	T_EQ(label_selector_parse(&arena, pl_buf_span(text), &out, &why), want);
-	T_TRUE(why.len > 0 && why.len < 32 * 1024);
+	T_TRUE(why.len > 0 && why.len < ((size_t)32 << 10));
 	T_TRUE(arena.used < ((size_t)4 << 20));
 	pl_arena_done(&arena);
 	pl_buf_clear(text, SIZE_MAX);
