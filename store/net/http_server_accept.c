@@ -90,7 +90,7 @@ static void peer_name(struct http_conn *conn)
 static void certificates_refresh(struct http_server *server)
 {
 	struct pl_err err;
-	bool stale = tls_server_refresh(server->tls, &err) != PL_OK;
+	bool stale = tls_server_refresh(server->tls, pl_clock_ms(), &err) != PL_OK;
 
 	if (stale && !server->tls_stale)
 		PL_LOG(PL_LOG_WARN, "http.certificates", pl_log_err("err", &err));

@@ -144,16 +144,16 @@ void tls_server_free(struct tls_server *tls)
 	free(tls);
 }
 
-enum pl_code tls_server_refresh(struct tls_server *tls, struct pl_err *err)
+enum pl_code tls_server_refresh(struct tls_server *tls, uint64_t now_ms,
+                                struct pl_err *err)
 {
 	struct tls_stamp stamp[FILES];
-	uint64_t now = pl_clock_ms();
 	SSL_CTX *ctx = NULL;
 	enum pl_code code;
 
-	if (now - tls->asked_ms < REFRESH_MS)
+	if (now_ms - tls->asked_ms < REFRESH_MS)
 		return PL_OK;
-	tls->asked_ms = now;
+	tls->asked_ms = now_ms;
 	tls_stamps_take(tls->file, FILES, stamp);
 	if (memcmp(stamp, tls->stamp, sizeof stamp) == 0)
 		return PL_OK;

@@ -10,6 +10,8 @@
 #ifndef STORE_NET_TLS_SERVER_H
 #define STORE_NET_TLS_SERVER_H
 
+#include <stdint.h>
+
 #include "store/base/err.h"
 
 struct tls_server;
@@ -23,7 +25,9 @@ struct tls_server_files {
 PL_NODISCARD enum pl_code tls_server_new(const struct tls_server_files *files,
                                          struct tls_server **out, struct pl_err *err);
 void tls_server_free(struct tls_server *tls);
-/* Loads changed files again, at most once a second. A failure keeps what was loaded. */
-PL_NODISCARD enum pl_code tls_server_refresh(struct tls_server *tls, struct pl_err *err);
+/* Loads changed files again, at most once a second of the monotonic clock of now_ms
+ * (pl_clock_ms()). A failure keeps what was loaded. */
+PL_NODISCARD enum pl_code tls_server_refresh(struct tls_server *tls, uint64_t now_ms,
+                                             struct pl_err *err);
 
 #endif
