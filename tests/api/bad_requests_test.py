@@ -346,16 +346,19 @@ class BadRequests(Rig):
         api.delete("/api/v1/namespaces/going")  # nobody ends its pod, so it stays
 
     def settled(self):
-        """Everything, once the scheduler has done its part."""
-        pods = {i["metadata"]["name"]: i for i in self.api.get("/api/v1/pods")["items"]}
-        phase = self.api.get("/api/v1/namespaces/going")["status"]["phase"]
-        if (not pods["bound"]["spec"].get("nodeName") or phase != "Terminating" or
-                "deletionTimestamp" not in pods["stays"]["metadata"] or
-                not pods["waiting"]["status"].get("conditions")):
-            return None
-        first = self.everything()
-        time.sleep(0.5)
-        return first if self.everything() == first else None
+        """Everything, once the server has done all that follows from make_objects()."""
+        api, going = self.api, "/api/v1/namespaces/going"
+        pods = {i["metadata"]["name"]: i for i in api.get("/api/v1/pods")["items"]}
+        budget = api.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/tight")
+        left = [i for kind in ("configmaps", "serviceaccounts")
+                for i in api.get(f"{going}/{kind}")["items"]]
+        if (pods["bound"]["spec"].get("nodeName") and
+                pods["waiting"]["status"].get("conditions") and
+                "deletionTimestamp" in pods["stays"]["metadata"] and not left and
+                api.get(going)["status"]["phase"] == "Terminating" and
+                budget["status"].get("expectedPods") == 1):
+            return self.everything()
+        return None
 
 
 # -- cases ---------------------------------------------------------------------------------------

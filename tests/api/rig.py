@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
@@ -45,13 +46,42 @@ def free_ports(count):
             one.close()
 
 
+class Growth:
+    """A descriptor that is readable when the file has been written to (inotify)."""
+    IN_MODIFY, FLAGS = 2, os.O_CLOEXEC | os.O_NONBLOCK
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(self.FLAGS)
+        if self.fd < 0 or libc.inotify_add_watch(self.fd, os.fsencode(path), self.IN_MODIFY) < 0:
+            raise OSError(ctypes.get_errno(), f"inotify of {path}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    def fileno(self):
+        return self.fd
+
+    def forget(self):
+        """What was written until now is known."""
+        try:
+            os.read(self.fd, 4096)
+        except BlockingIOError:
+            pass
+
+
 def await_line(path, process, found, seconds=START_SECONDS, behind=0):
     """Reads the growing file until found(line) gives something; None: the process ended."""
     end = time.monotonic() + seconds
-    with open(path, errors="replace") as file:
+    with open(path, errors="replace") as file, Growth(path) as growth, \
+            open(os.pidfd_open(process.pid), "rb", buffering=0) as exit_of:
         file.seek(behind)
         rest = ""
         while time.monotonic() < end:
+            growth.forget()
             ended = process.poll() is not None
             rest += file.read()
             while "\n" in rest:
@@ -61,8 +91,34 @@ def await_line(path, process, found, seconds=START_SECONDS, behind=0):
                     return result
             if ended:
                 return None
-            time.sleep(0.01)
+            select.select([growth, exit_of], [], [], max(0, end - time.monotonic()))
     fail(f"{path} does not say what is waited for")
+
+
+class StoreChanges:
+    """Waits for changes of an etcd, of any key."""
+
+    def __init__(self, endpoint):
+        self.connection = http.client.HTTPConnection(urllib.parse.urlparse(endpoint).netloc,
+                                                     timeout=START_SECONDS)
+        every_key = {"create_request": {"key": "AA==", "range_end": "AA=="}}
+        self.connection.request("POST", "/v3/watch", json.dumps(every_key))
+        self.lines = self.connection.getresponse()
+        self.lines.readline()  # it stands: what changes from now on comes
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def next(self, end):
+        """False: no change came until then."""
+        self.connection.sock.settimeout(max(0.001, end - time.monotonic()))
+        try:
+            return self.lines.readline() != b""
+        except TimeoutError:
+            return False
 
 
 class RestError(Exception):
@@ -249,15 +305,15 @@ class Rig:
         return "\n-- the end of placetd's log\n" + "\n".join(lines[-15:]) + "\n"
 
     def until(self, holds, about="", seconds=15):
-        """Gives holds(), once it is true."""
+        """Gives holds(), once it is true: it is asked again after each change of the store."""
         end = time.monotonic() + seconds * SLOW
-        while True:
-            result = holds()
-            if result:
-                return result
-            if time.monotonic() > end:
-                fail(f"waited in vain: {about or holds}")
-            time.sleep(0.02)
+        with StoreChanges(self.endpoint) as changes:
+            while True:
+                result = holds()
+                if result:
+                    return result
+                if time.monotonic() > end or not changes.next(end):
+                    fail(f"waited in vain: {about or holds}")
 
 
 # -- objects ------------------------------------------------------------------------------
