@@ -159,7 +159,7 @@ def unknown_fields_and_bad_values_are_refused(k):
         "spec.containers: Required value")
 
 
-@kubectl_case(comes_with="Kubernetes' words for faults that the scheduler's model finds")
+@kubectl_case()
 def bad_quantities_are_refused_in_the_words_of_kubernetes(k):
     bad = pod("p", cpu="-1")
     has(k.fails("create -f -", given=bad), 'The Pod "p" is invalid',

@@ -7,7 +7,8 @@
  *
  * What decoding refuses is a bad request (400), what a check refuses is an invalid object
  * (422). The checks know what the table says, metadata, and what an update may change;
- * the rules of the scheduler's own fields (shardsched/model) come after them.
+ * the rules of the scheduler's own fields (shardsched/model, schema_model_words.h) come after
+ * them.
  */
 #ifndef COORD_API_SCHEMA_SCHEMA_CHECK_H
 #define COORD_API_SCHEMA_SCHEMA_CHECK_H

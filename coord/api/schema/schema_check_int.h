@@ -3,6 +3,10 @@
 #define COORD_API_SCHEMA_SCHEMA_CHECK_INT_H
 
 #include "coord/api/schema/schema_check.h"
+#include "shardsched/model/text.h"
+
+/* The sentence of the API server for a fault of a text. */
+const char *schema_text_sentence(enum text_fault fault);
 
 void schema_check_meta(const struct schema_object *object, struct schema_report *report);
 void schema_check_meta_update(const struct schema_object *object, struct pl_json old,

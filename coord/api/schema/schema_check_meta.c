@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "coord/api/schema/schema_check_int.h"
-#include "shardsched/model/text.h"
 
 enum { ANNOTATIONS_MAX = 256 * 1024 };
 
@@ -47,7 +46,19 @@ static const char *const sentences[TEXT_FAULT_COUNT] = {
 		"'-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
 		"'MyValue',  or 'my_value',  or '12345', regex used for validation is "
 		"'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+	[TEXT_PORT_LONG] = "must be no more than 15 characters",
+	[TEXT_PORT_CHARS] =
+		"must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+	[TEXT_PORT_LETTER] = "must contain at least one letter (a-z)",
+	[TEXT_PORT_HYPHENS] = "must not contain consecutive hyphens",
+	[TEXT_PORT_ENDS] = "must not begin or end with a hyphen",
 };
+
+const char *schema_text_sentence(enum text_fault fault)
+{
+	PL_ASSERT((unsigned)fault < TEXT_FAULT_COUNT);
+	return sentences[fault];
+}
 
 #define LABEL_1035                                                                     \
 	"a DNS-1035 label must consist of lower case alphanumeric characters or '-', " \

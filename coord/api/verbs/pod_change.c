@@ -1,4 +1,5 @@
 /* Pods: the rules of the scheduler's own fields, where a pod stands, and how it goes. */
+#include "coord/api/schema/schema_model_words.h"
 #include "coord/api/verbs/change.h"
 #include "coord/api/verbs/pod_priority.h"
 #include "shardsched/model/parse.h"
@@ -76,21 +77,6 @@ bool pod_admit(struct change *change)
 
 /* -- the scheduler's rules ---------------------------------------------------------------- */
 
-static void add_faults(struct change *change, const struct field_errors *errors)
-{
-	struct pl_arena *arena = &change->request->arena;
-	struct schema_report *report = change->report;
-
-	for (uint32_t i = 0; i < errors->count && report->cause_count < SCHEMA_CAUSES_MAX;
-	     i++) {
-		struct schema_cause *cause = &report->cause[report->cause_count++];
-
-		cause->type = field_fault_word(errors->at[i].fault);
-		cause->field = pl_arena_dup(arena, pl_span_str(errors->at[i].path));
-		cause->message = pl_arena_dup(arena, pl_span_str(errors->at[i].detail));
-	}
-}
-
 /* Reads the pod as a shard would: its faults, and the partition that it falls in. */
 bool pod_admit_checked(struct change *change)
 {
@@ -114,7 +100,8 @@ bool pod_admit_checked(struct change *change)
 		code = pod_location_of(&model, &pod, request->api->service.partitions,
 		                       &location, &err);
 	if (code == PL_INVALID && errors.count > 0)
-		add_faults(change, &errors);
+		schema_report_model(change->report, &errors,
+		                    json_tree_root(&change->wanted));
 	pod_drop(&model, &pod);
 	model_done(&model);
 	pl_arena_done(&scratch);
@@ -124,7 +111,7 @@ bool pod_admit_checked(struct change *change)
 	change->named = location.named;
 	if (code == PL_OK)
 		return true;
-	if (code == PL_NOMEM) {
+	if (code == PL_NOMEM || change->report->code != PL_OK) {
 		answer_no_memory(request);
 	} else if (change->report->cause_count > 0) {
 		change_invalid(change);
