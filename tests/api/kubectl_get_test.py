@@ -202,6 +202,36 @@ def other_tables(k):
 
 
 @kubectl_case()
+def workloads_in_tables(k):
+    labels = {"matchLabels": {"app": "x"}}
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {
+        "containers": [{"name": "a", "image": "one"}, {"name": "b", "image": "two"}]}}
+    spec = {"selector": labels, "template": template}
+    for kind, more in (("deployments", {"replicas": 2}), ("replicasets", {"replicas": 3}),
+                       ("statefulsets", {"replicas": 4, "serviceName": "s"}),
+                       ("daemonsets", {})):
+        k.api.post(f"/apis/apps/v1/namespaces/{k.namespace}/{kind}",
+                   {"metadata": {"name": "x"}, "spec": {**spec, **more}})
+    job = {"template": {"spec": {**template["spec"], "restartPolicy": "Never"}}}
+    k.api.post(f"/apis/batch/v1/namespaces/{k.namespace}/cronjobs", {
+        "metadata": {"name": "x"}, "spec": {"schedule": "@daily",
+                                            "jobTemplate": {"spec": job}}})
+    ends = "CONTAINERS | IMAGES | SELECTOR", "a,b | one,two | app=x"
+    same_table(k("get deploy -o wide"),
+               f"NAME | READY | UP-TO-DATE | AVAILABLE | AGE | {ends[0]}",
+               f"x | 0/2 | 0 | 0 | <age> | {ends[1]}")
+    same_table(k("get rs -o wide"), f"NAME | DESIRED | CURRENT | READY | AGE | {ends[0]}",
+               f"x | 3 | 0 | 0 | <age> | {ends[1]}")
+    same_table(k("get sts -o wide"), "NAME | READY | AGE | CONTAINERS | IMAGES",
+               "x | 0/4 | <age> | a,b | one,two")
+    same_table(k("get ds -o wide"), "NAME | DESIRED | CURRENT | READY | UP-TO-DATE | AVAILABLE "
+               f"| NODE SELECTOR | AGE | {ends[0]}", f"x | 0 | 0 | 0 | 0 | 0 | <none> | <age> | {ends[1]}")
+    if k.minor > 20:  # 1.20 asks for batch/v1beta1
+        same_table(k("get cj"), "NAME | SCHEDULE | TIMEZONE | SUSPEND | ACTIVE | LAST SCHEDULE | AGE",
+                   "x | @daily | <none> | False | 0 | <none> | <age>")
+
+
+@kubectl_case()
 def nodes_in_tables(k):
     k.node("a", labels={"node-role.kubernetes.io/worker": ""})
     k.node("b", unschedulable=True)
