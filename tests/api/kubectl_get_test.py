@@ -38,6 +38,18 @@ def pods_in_a_wide_table(k):
 
 
 @kubectl_case()
+def a_pod_with_gates(k):
+    k.node("n1")
+    k.create("pods", k.pod("p", schedulingGates=[{"name": "example.com/a"}]))
+    head = "NAME | READY | STATUS | RESTARTS | AGE | CLUSTER | REASON"
+    same_table(k("get pods"), head,
+               "p | 0/1 | SchedulingGated | 0 | <age> | | SchedulingGated")
+    k.api.patch(f"{k.ns_path}/pods/p", {"spec": {"schedulingGates": None}})
+    k.await_bound("p")
+    same_table(k("get pods"), head, "p | 0/1 | Bound | 0 | <age> | default |")
+
+
+@kubectl_case()
 def labels_as_columns(k):
     three_pods(k)
     table = rows(k("get pods -L tier,app --show-labels"))

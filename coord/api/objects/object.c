@@ -60,7 +60,11 @@ static void read_spec(struct pl_span *rest, struct object_parts *out)
 	struct pl_span name, member;
 
 	while (object_pair(rest, &name, &member))
-		out->names_node = out->names_node || object_name_is(name, "nodeName");
+		if (object_name_is(name, "nodeName"))
+			out->names_node = true;
+		else if (object_name_is(name, "schedulingGates"))
+			out->gated = member.len > 0 && member.at[0] == '[' &&
+			             object_item(&member).len > 0;
 	pass_bracket(rest);
 }
 

@@ -37,6 +37,7 @@ struct object_parts {
 	/* metadata has members that are shown in another way than they are stored */
 	bool versioned;
 	bool names_node; /* spec has a nodeName */
+	bool gated;      /* spec has schedulingGates */
 	struct object_piece metadata, labels, spec, status;
 	struct object_piece name, namespace, uid; /* of metadata, strings in quotes */
 };

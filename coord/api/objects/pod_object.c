@@ -2,7 +2,7 @@
  * A pod as Kubernetes' clients know it, from its spec and its state.
  *
  *	state        status.phase  status.reason  and
- *	none         Pending
+ *	none         Pending                      with gates PodScheduled False, SchedulingGated
  *	Pending      Pending                      PodScheduled False, Unschedulable
  *	Bound        as stored, or Pending, Bound   spec.nodeName, PodScheduled True
  *	Terminating  the same                     deletionTimestamp, unless it is placed again
@@ -182,24 +182,34 @@ static void put_condition(struct object_writer *writer, const struct state_text 
 	object_put_str(writer, "}");
 }
 
+/* As Kubernetes says from the beginning: nobody has looked at the pod. */
+static void put_gated(struct object_writer *writer)
+{
+	object_put_str(
+		writer,
+		"{\"type\":\"PodScheduled\",\"status\":\"False\",\"lastProbeTime\":null,"
+		"\"lastTransitionTime\":null,\"reason\":\"SchedulingGated\",\"message\":"
+		"\"Scheduling is blocked due to non-empty scheduling gates\"}");
+}
+
 /* The stored conditions but PodScheduled, which Placet knows better. */
 static void put_conditions(struct object_writer *writer, struct pl_span stored,
-                           const struct state_text *state)
+                           const struct state_text *state, bool gated)
 {
-	bool some = false;
+	bool known = state->phase.len > 0 || gated, some = known;
 
 	object_name(writer, "conditions");
 	object_put_str(writer, "[");
-	if (state->phase.len > 0) {
+	if (state->phase.len > 0)
 		put_condition(writer, state);
-		some = true;
-	}
+	else if (gated)
+		put_gated(writer);
 	while (stored.len > 0) {
 		struct pl_span item = object_item(&stored);
 
 		if (item.len == 0)
 			break;
-		if (item.at[0] == '{' && state->phase.len > 0 &&
+		if (item.at[0] == '{' && known &&
 		    pl_span_eq(object_member(item, "type"),
 		               PL_SPAN_LIT("\"PodScheduled\"")))
 			continue;
@@ -245,7 +255,7 @@ static void put_status(struct object_writer *writer, const struct object *object
 	object_name(writer, "status");
 	object_open(writer);
 	object_member_raw(writer, "phase", shown_phase(stored, state));
-	put_conditions(writer, conditions, state);
+	put_conditions(writer, conditions, state, object_parts_of(entry)->gated);
 	len = state_text_nominated(state, name);
 	if (len > 0)
 		object_member_string(writer, "nominatedNodeName", pl_span(name, len));
