@@ -263,6 +263,14 @@ static void refused(struct change *change)
 	answer_status(request, &status);
 }
 
+/* A change that no client's version binds is made again from the newer object. */
+static void refuse_or_again(struct change *change)
+{
+	if (change->again == NULL || change->wanted_revision != 0 ||
+	    ++change->tries >= REQUEST_TRIES_MAX || !change->again(change))
+		refused(change);
+}
+
 static int64_t current_revision(const struct change *change)
 {
 	const struct cache_entry *entry = change->current.part[OBJECT_MAIN];
@@ -312,9 +320,7 @@ static void on_write(struct write *write, const struct write_outcome *outcome)
 			change_commit(change);
 			break;
 		}
-		if (change->again == NULL || change->wanted_revision != 0 ||
-		    ++change->tries >= REQUEST_TRIES_MAX || !change->again(change))
-			refused(change);
+		refuse_or_again(change);
 		break;
 	case WRITE_FAILED:
 		if (change->lease != 0)
@@ -544,7 +550,8 @@ static void commit_node(struct change *change)
 
 /* Budgets: what was counted of them stays (budget_edit.h). */
 
-static void on_budget(void *ctx, enum budget_outcome outcome, const struct pl_err *err)
+static void on_budget(void *ctx, enum budget_outcome outcome, int64_t revision,
+                      const struct pl_err *err)
 {
 	struct change *change = ctx;
 	struct request *request = change->request;
@@ -552,8 +559,9 @@ static void on_budget(void *ctx, enum budget_outcome outcome, const struct pl_er
 
 	(void)outcome;
 	if (err == NULL) {
-		change->committed(change,
-		                  source_revision(request->api->sources, SOURCE_BUDGETS));
+		change->committed(change, revision);
+	} else if (err->code == PL_CONFLICT || err->code == PL_NOTFOUND) {
+		refuse_or_again(change);
 	} else if (err->code == PL_EXISTS) {
 		status = status_conflict(&request->arena, request_about(request),
 		                         pl_span_str(err->msg));
@@ -572,19 +580,15 @@ static void commit_budget(struct change *change)
 	                               .object = change->stored};
 	struct budget_edit *edit;
 	struct pl_err err = {0};
-	struct object there;
 	enum pl_code code;
 
-	if (change->kind == CHANGE_CREATE && request_object(request, &there)) {
-		refused(change);
-		return;
-	}
 	code = change->kind == CHANGE_DELETE
 	               ? budget_delete_start(&request->api->service, budget.namespace,
-	                                     budget.name, on_budget, change, &edit, &err)
-	               : budget_put_start(&request->api->service, &budget, on_budget,
-	                                  change, &edit, &err);
-
+	                                     budget.name, current_revision(change),
+	                                     on_budget, change, &edit, &err)
+	               : budget_put_start(&request->api->service, &budget,
+	                                  current_revision(change), on_budget, change,
+	                                  &edit, &err);
 	if (code == PL_OK)
 		request->busy++;
 	else

@@ -170,13 +170,16 @@ static void delete_pods(struct deleter *deleter)
 
 /* -- disruption budgets ------------------------------------------------------------------ */
 
-static void on_budget(void *ctx, enum budget_outcome outcome, const struct pl_err *err)
+static void on_budget(void *ctx, enum budget_outcome outcome, int64_t revision,
+                      const struct pl_err *err)
 {
 	struct deleter *deleter = ctx;
 
 	(void)outcome;
+	(void)revision;
 	deleter->deleted += err == NULL;
-	if (err != NULL && err->code != PL_NOTFOUND && deleter->err.code == PL_OK)
+	if (err != NULL && err->code != PL_NOTFOUND && err->code != PL_CONFLICT &&
+	    deleter->err.code == PL_OK)
 		deleter->err = *err;
 	deleter->flying--;
 	go_on(deleter);
@@ -189,8 +192,8 @@ static void delete_budgets(struct deleter *deleter)
 		struct budget_edit *edit;
 
 		if (budget_delete_start(&deleter->api->service, entry->namespace,
-		                        entry->name, on_budget, deleter, &edit,
-		                        &deleter->err) != PL_OK)
+		                        entry->name, entry->revision, on_budget, deleter,
+		                        &edit, &deleter->err) != PL_OK)
 			return;
 		deleter->flying++;
 	}

@@ -57,9 +57,11 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	return PL_OK;
 }
 
-static void on_deleted(void *ctx, enum budget_outcome outcome, const struct pl_err *err)
+static void on_deleted(void *ctx, enum budget_outcome outcome, int64_t revision,
+                       const struct pl_err *err)
 {
 	(void)outcome;
+	(void)revision;
 	cli_wait_end(ctx, err);
 }
 
@@ -68,8 +70,9 @@ static enum pl_code delete_one(const struct cli_session *cli, struct pl_span nam
 {
 	struct cli_wait wait = {0};
 	struct budget_edit *edit;
-	enum pl_code code = budget_delete_start(&cli->service, namespace, name,
-	                                        on_deleted, &wait, &edit, err);
+	enum pl_code code =
+		budget_delete_start(&cli->service, namespace, name, BUDGET_ANY_REVISION,
+	                            on_deleted, &wait, &edit, err);
 
 	return code == PL_OK ? cli_wait_for(cli->session, &wait, err) : code;
 }

@@ -258,11 +258,12 @@ struct budget_putting {
 	enum budget_outcome outcome;
 };
 
-static void on_budget_put(void *ctx, enum budget_outcome outcome,
+static void on_budget_put(void *ctx, enum budget_outcome outcome, int64_t revision,
                           const struct pl_err *err)
 {
 	struct budget_putting *putting = ctx;
 
+	(void)revision;
 	putting->outcome = outcome;
 	cli_wait_end(&putting->wait, err);
 }
@@ -273,8 +274,9 @@ static enum pl_code put_budget(const struct submit_job *job,
 {
 	struct budget_putting putting = {.outcome = BUDGET_UNCHANGED};
 	struct budget_edit *edit;
-	enum pl_code code = budget_put_start(&job->cli->service, budget, on_budget_put,
-	                                     &putting, &edit, err);
+	enum pl_code code =
+		budget_put_start(&job->cli->service, budget, BUDGET_ANY_REVISION,
+	                         on_budget_put, &putting, &edit, err);
 
 	if (code == PL_OK)
 		code = cli_wait_for(job->cli->session, &putting.wait, err);

@@ -15,8 +15,10 @@ struct budget_edit {
 	void *ctx;
 	bool deletes;
 	struct budget_object budget; /* that is put */
+	int64_t seen;                /* revision that the edit was made from */
 	struct keys_text key;
 	unsigned tries;             /* that have been committed */
+	bool unsure;                /* one of them may have been applied */
 	enum budget_outcome first;  /* outcome that the first try wanted */
 	enum budget_outcome wanted; /* outcome that this try wants */
 	struct pl_arena arena;      /* of a try */
@@ -27,8 +29,9 @@ struct budget_edit {
 
 static void on_read(void *ctx, const struct kv_result *result, const struct pl_err *err);
 
+/* revision: of the budget as it stands now; 0: it is not known, or absent. */
 static void edit_finish(struct budget_edit *edit, enum budget_outcome outcome,
-                        const struct pl_err *err)
+                        int64_t revision, const struct pl_err *err)
 {
 	budget_edit_fn *done = edit->done;
 	void *ctx = edit->ctx;
@@ -39,7 +42,7 @@ static void edit_finish(struct budget_edit *edit, enum budget_outcome outcome,
 	sequence_done(&edit->sequence);
 	pl_arena_done(&edit->arena);
 	free(edit);
-	done(ctx, outcome, err == NULL ? NULL : &why);
+	done(ctx, outcome, revision, err == NULL ? NULL : &why);
 }
 
 static void read_budget(struct budget_edit *edit)
@@ -118,6 +121,18 @@ static void bump_lock(struct budget_edit *edit)
 		(void)builder_bump(&edit->builder, kept, PL_SPAN_LIT("{\"v\":1}"));
 }
 
+/* The budget is not the one that the client saw. */
+static enum pl_code fail_changed(struct pl_err *err)
+{
+	return pl_err_set(err, PL_CONFLICT, "the budget has changed since it was read");
+}
+
+/* Whether another client has written since. A try of this edit may have been applied. */
+static bool is_other(const struct budget_edit *edit)
+{
+	return edit->seen != BUDGET_ANY_REVISION && edit->rev != edit->seen;
+}
+
 /* *writes: a transaction was built; else the edit ends with edit->wanted. */
 static enum pl_code decide_put(struct budget_edit *edit, bool *writes, struct pl_err *err)
 {
@@ -126,8 +141,12 @@ static enum pl_code decide_put(struct budget_edit *edit, bool *writes, struct pl
 	bool same = false;
 	enum pl_code code = PL_OK;
 
+	if (is_other(edit) && !edit->unsure)
+		return fail_changed(err);
 	if (edit->rev != 0)
 		code = merge_spec(edit, &record, &same, err);
+	if (code == PL_OK && is_other(edit) && !same)
+		code = fail_changed(err);
 	edit->wanted = same             ? BUDGET_UNCHANGED
 	               : edit->rev == 0 ? BUDGET_CREATED
 	                                : BUDGET_CHANGED;
@@ -151,6 +170,8 @@ static enum pl_code decide_delete(struct budget_edit *edit, bool *writes,
 	if (edit->rev == 0)
 		return edit->tries > 0 ? PL_OK
 		                       : pl_err_set(err, PL_NOTFOUND, "no such budget");
+	if (is_other(edit))
+		return fail_changed(err);
 	(void)builder_delete(&edit->builder, keys_span(&edit->key), edit->rev);
 	bump_lock(edit);
 	return PL_OK;
@@ -165,20 +186,21 @@ static void on_committed(void *ctx, const struct kv_result *result,
 	struct pl_err often;
 
 	if (err != NULL && err->code != PL_UNKNOWN) {
-		edit_finish(edit, edit->wanted, err);
+		edit_finish(edit, edit->wanted, 0, err);
 		return;
 	}
 	if (err == NULL && result->txn.succeeded) {
-		edit_finish(edit, edit->wanted, NULL);
+		edit_finish(edit, edit->wanted, result->header.revision, NULL);
 		return;
 	}
+	edit->unsure = edit->unsure || err != NULL;
 	/* A change by another client, or an unknown outcome: the next read shows it. */
 	if (++edit->tries < TRIES_MAX) {
 		read_budget(edit);
 		return;
 	}
 	(void)pl_err_set(&often, PL_CONFLICT, "the budget changes again and again");
-	edit_finish(edit, edit->wanted, &often);
+	edit_finish(edit, edit->wanted, 0, &often);
 }
 
 static void decide(struct budget_edit *edit)
@@ -199,7 +221,7 @@ static void decide(struct budget_edit *edit)
 		/* The value of the try before stands there: it was applied. */
 		edit_finish(edit,
 		            edit->wanted == BUDGET_UNCHANGED ? edit->first : edit->wanted,
-		            code == PL_OK ? NULL : &err);
+		            edit->rev, code == PL_OK ? NULL : &err);
 		return;
 	}
 	builder_req(&edit->builder, &req);
@@ -212,7 +234,7 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 	struct pl_err no_memory;
 
 	if (err != NULL) {
-		edit_finish(edit, edit->wanted, err);
+		edit_finish(edit, edit->wanted, 0, err);
 		return;
 	}
 	pl_arena_reset(&edit->arena);
@@ -226,7 +248,7 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 		return;
 	}
 	(void)pl_err_set(&no_memory, PL_NOMEM, "keep a budget");
-	edit_finish(edit, edit->wanted, &no_memory);
+	edit_finish(edit, edit->wanted, 0, &no_memory);
 }
 
 /* -- life ----------------------------------------------------------------- */
@@ -256,19 +278,22 @@ static enum pl_code edit_start(const struct service *service,
 }
 
 enum pl_code budget_put_start(const struct service *service,
-                              const struct budget_object *budget, budget_edit_fn *done,
-                              void *ctx, struct budget_edit **out, struct pl_err *err)
+                              const struct budget_object *budget, int64_t seen,
+                              budget_edit_fn *done, void *ctx, struct budget_edit **out,
+                              struct pl_err *err)
 {
-	const struct budget_edit what = {.budget = *budget, .done = done, .ctx = ctx};
+	const struct budget_edit what = {
+		.budget = *budget, .seen = seen, .done = done, .ctx = ctx};
 
 	return edit_start(service, &what, out, err);
 }
 
 enum pl_code budget_delete_start(const struct service *service, struct pl_span namespace,
-                                 struct pl_span name, budget_edit_fn *done, void *ctx,
-                                 struct budget_edit **out, struct pl_err *err)
+                                 struct pl_span name, int64_t seen, budget_edit_fn *done,
+                                 void *ctx, struct budget_edit **out, struct pl_err *err)
 {
 	const struct budget_edit what = {.budget = {.namespace = namespace, .name = name},
+	                                 .seen = seen,
 	                                 .deletes = true,
 	                                 .done = done,
 	                                 .ctx = ctx};

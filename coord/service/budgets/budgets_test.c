@@ -1,5 +1,6 @@
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/service/budgets/budget_list.h"
+#include "tests/support/store/kv/faulty.h"
 #include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
@@ -8,6 +9,8 @@ static struct pl_arena arena;
 static struct budget_edit *edit;
 static unsigned dones;
 static enum budget_outcome outcome;
+static int64_t revision;
+static int64_t seen; /* BUDGET_ANY_REVISION but in some cases */
 static struct pl_err failure;
 
 static void on_list(void *ctx, const struct pl_err *err)
@@ -17,9 +20,11 @@ static void on_list(void *ctx, const struct pl_err *err)
 	failure = err == NULL ? (struct pl_err){0} : *err;
 }
 
-static void on_edit(void *ctx, enum budget_outcome what, const struct pl_err *err)
+static void on_edit(void *ctx, enum budget_outcome what, int64_t at,
+                    const struct pl_err *err)
 {
 	outcome = what;
+	revision = at;
 	on_list(ctx, err);
 }
 
@@ -29,6 +34,7 @@ static void up(void)
 	service = (struct service){.kv = kit.kv, .partitions = 8, .timeout_ms = 1000};
 	pl_arena_init(&arena, 0, 0);
 	dones = 0;
+	seen = BUDGET_ANY_REVISION;
 }
 
 static void down(void)
@@ -59,7 +65,7 @@ static void start_put(const char *app, unsigned min)
 	struct budget_object object = budget(app, min);
 
 	dones = 0;
-	T_OK(budget_put_start(&service, &object, on_edit, NULL, &edit, &kit.err),
+	T_OK(budget_put_start(&service, &object, seen, on_edit, NULL, &edit, &kit.err),
 	     &kit.err);
 	T_EQ(dones, 0);
 }
@@ -75,7 +81,7 @@ static enum pl_code put(const char *app, unsigned min)
 static void start_delete(void)
 {
 	dones = 0;
-	T_OK(budget_delete_start(&service, PL_SPAN_LIT("shop"), PL_SPAN_LIT("web"),
+	T_OK(budget_delete_start(&service, PL_SPAN_LIT("shop"), PL_SPAN_LIT("web"), seen,
 	                         on_edit, NULL, &edit, &kit.err),
 	     &kit.err);
 	T_EQ(dones, 0);
@@ -147,9 +153,9 @@ T_CASE(edits_at_the_same_time_are_both_applied)
 	up();
 	first = budget("web", 1);
 	second = budget("web", 2);
-	T_OK(budget_put_start(&service, &first, on_edit, NULL, &edit, &kit.err),
+	T_OK(budget_put_start(&service, &first, seen, on_edit, NULL, &edit, &kit.err),
 	     &kit.err);
-	T_OK(budget_put_start(&service, &second, on_edit, NULL, &edit, &kit.err),
+	T_OK(budget_put_start(&service, &second, seen, on_edit, NULL, &edit, &kit.err),
 	     &kit.err);
 	kit_until(&kit, 10);
 	T_EQ(dones, 2);
@@ -157,6 +163,75 @@ T_CASE(edits_at_the_same_time_are_both_applied)
 	T_EQ(outcome, BUDGET_CHANGED); /* the one that was refused at first */
 	T_CODE(put("web", 2), PL_OK, &failure);
 	T_EQ(outcome, BUDGET_UNCHANGED);
+	down();
+}
+
+T_CASE(an_edit_of_an_older_version_is_refused)
+{
+	int64_t first;
+
+	up();
+	seen = 0;
+	T_CODE(put("web", 1), PL_OK, &failure);
+	first = revision;
+	T_EQ(first, lock_revision()); /* of the same transaction */
+	T_CODE(put("web", 2), PL_CONFLICT, &failure);
+	seen = first;
+	T_CODE(put("web", 2), PL_OK, &failure);
+	T_TRUE(revision > first);
+	T_CODE(put("web", 3), PL_CONFLICT, &failure);
+	T_CODE(put("web", 2), PL_CONFLICT,
+	       &failure); /* another client's, though the same */
+	T_CODE(delete (), PL_CONFLICT, &failure);
+	seen = revision = kit_put(&kit, "/budgets/shop/web", "{");
+	T_CODE(delete (), PL_OK, &failure);
+	T_CODE(put("web", 1), PL_CONFLICT, &failure);
+	down();
+}
+
+T_CASE(of_two_edits_of_one_version_one_is_refused)
+{
+	struct budget_object first, second;
+
+	up();
+	T_CODE(put("web", 1), PL_OK, &failure);
+	seen = revision;
+	first = budget("web", 2);
+	second = budget("web", 3);
+	dones = 0;
+	T_OK(budget_put_start(&service, &first, seen, on_edit, NULL, &edit, &kit.err),
+	     &kit.err);
+	T_OK(budget_put_start(&service, &second, seen, on_edit, NULL, &edit, &kit.err),
+	     &kit.err);
+	kit_until(&kit, kit.now_ms + 10);
+	T_EQ(dones, 2);
+	T_CODE(failure.code, PL_CONFLICT, &failure);
+	seen = BUDGET_ANY_REVISION;
+	T_CODE(put("web", 2), PL_OK, &failure);
+	T_EQ(outcome, BUDGET_UNCHANGED);
+	down();
+}
+
+/* The answer to its transaction is lost: the edit finds its own budget, not another's. */
+T_CASE(an_edit_knows_its_own_write_again)
+{
+	static const struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER,
+	                                        .ops = 1u << KV_TXN,
+	                                        .per_mille = 1000,
+	                                        .delay_max_ms = 1};
+	struct kv *faulty = NULL;
+
+	up();
+	T_OK(faulty_open(kit.kv, t_seed(), &rule, 1, &faulty, &kit.err), &kit.err);
+	service.kv = faulty;
+	seen = 0;
+	start_put("web", 1);
+	kit_until(&kit, kit.now_ms + 5000);
+	T_EQ(dones, 1);
+	T_CODE(failure.code, PL_OK, &failure);
+	T_EQ(outcome, BUDGET_CREATED);
+	T_EQ(revision, lock_revision());
+	kit.kv = faulty;
 	down();
 }
 

@@ -8,6 +8,7 @@
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/kv/rival.h"
 
 enum { BODY_MAX = 32 << 20, CALL_MS = 60000 };
 
@@ -78,6 +79,43 @@ const char *api_rig_get(struct api_rig *rig, const char *key, int64_t *lease)
 	if (lease != NULL)
 		*lease = rig->revision;
 	return (const char *)rig->value.at;
+}
+
+static void on_sent(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct api_rig *rig = ctx;
+
+	(void)result;
+	T_TRUE(err == NULL);
+	rig->sent--;
+}
+
+static void send_call(struct api_rig *rig, const struct kv_req *req)
+{
+	struct pl_err err = {0};
+
+	rig->sent++;
+	T_OK(kv_start(rig->own, req, CALL_MS, on_sent, rig, NULL, &err), &err);
+}
+
+void api_rig_send_put(struct api_rig *rig, const char *key, const char *value)
+{
+	struct kv_req req = kv_op_put(pl_span_str(key), pl_span_str(value));
+
+	send_call(rig, &req);
+}
+
+void api_rig_send_delete(struct api_rig *rig, const char *key)
+{
+	struct kv_req req = kv_op_delete(kv_key(pl_span_str(key)));
+
+	send_call(rig, &req);
+}
+
+void api_rig_before(struct api_rig *rig, const char *prefix, unsigned times,
+                    void (*fn)(void *ctx), void *ctx)
+{
+	rival_before(rig->kv, prefix, times, fn, ctx);
 }
 
 static void put_id(struct api_rig *rig, const struct keys_id *id, const char *value)
@@ -177,6 +215,7 @@ void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
 	T_OK(memkv_new(NULL, &rig->mem, &err), &err);
 	T_OK(memkv_attach(rig->mem, &rig->loop, &rig->driver, &err), &err);
 	T_OK(memkv_session(rig->mem, &rig->kv, &err), &err);
+	T_OK(rival_open(rig->kv, &rig->kv, &err), &err);
 	T_OK(memkv_session(rig->mem, &rig->own, &err), &err);
 	T_OK(meta_print(&meta, &rig->value, &err), &err);
 	T_EQ(pl_buf_add(&rig->value, pl_span("", 1)), PL_OK);

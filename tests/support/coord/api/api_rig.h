@@ -28,7 +28,7 @@ struct api_rig {
 	uv_loop_t loop;
 	struct memkv *mem;
 	struct memkv_loop *driver;
-	struct kv *kv;  /* the server's session */
+	struct kv *kv;  /* the server's session, with a rival (rival.h) */
 	struct kv *own; /* the test's session */
 	struct api_server *server;
 	struct http *http;
@@ -45,6 +45,7 @@ struct api_rig {
 	/* Internal. */
 	bool done;
 	unsigned closing;
+	unsigned sent; /* writes that are sent, and not answered */
 	const struct kv_result *result;
 	enum pl_code code;
 	int64_t revision;
@@ -76,6 +77,13 @@ size_t api_rig_count(struct api_rig *rig, const char *path);
  * informers have it. */
 void api_rig_put(struct api_rig *rig, const char *key, const char *value);
 void api_rig_delete(struct api_rig *rig, const char *key);
+/* The same without waiting for anything: the write reaches the store before what is sent
+ * later. For api_rig_before. */
+void api_rig_send_put(struct api_rig *rig, const char *key, const char *value);
+void api_rig_send_delete(struct api_rig *rig, const char *key);
+/* Calls fn before the server's next so many transactions that write a key of the prefix. */
+void api_rig_before(struct api_rig *rig, const char *prefix, unsigned times,
+                    void (*fn)(void *ctx), void *ctx);
 /* The value of a key; NULL: there is none. Valid until the next one. lease may be NULL. */
 const char *api_rig_get(struct api_rig *rig, const char *key, int64_t *lease);
 /* A pod and its state (NULL: none) in the partition where it belongs. */

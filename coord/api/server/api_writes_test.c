@@ -1,0 +1,121 @@
+/* Writes over the API that meet other writers: who is refused, and who tries again. */
+#include <stdio.h>
+
+#include "tests/harness/t.h"
+#include "tests/support/coord/api/api_rig.h"
+
+static struct api_rig rig;
+
+#define CORE "/api/v1"
+#define SHOP CORE "/namespaces/shop"
+#define BUDGETS "/apis/policy/v1/namespaces/shop/poddisruptionbudgets"
+#define BUDGET_KEY "/budgets/shop/web"
+
+static void up(void)
+{
+	api_rig_open(&rig, 4);
+	api_rig_want(&rig, "POST", CORE "/namespaces",
+	             "{\"metadata\":{\"name\":\"shop\"}}", 201);
+}
+
+static void down(void)
+{
+	api_rig_close(&rig);
+}
+
+static void merge_patch(const char *path, const char *body, int status)
+{
+	rig.content_type = "application/merge-patch+json";
+	api_rig_want(&rig, "PATCH", path, body, status);
+	rig.content_type = NULL;
+}
+
+/* The resourceVersion in the last answer, copied. */
+static const char *version(char out[32])
+{
+	const char *text = api_rig_text(&rig, "metadata.resourceVersion");
+
+	T_TRUE(text != NULL);
+	(void)snprintf(out, 32, "%s", text);
+	return out;
+}
+
+/* -- disruption budgets ------------------------------------------------------------------- */
+
+static const char *budget(const char *meta, unsigned min)
+{
+	static char text[512];
+
+	(void)snprintf(
+		text, sizeof text,
+		"{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","
+		"\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"%s},\"spec\":{"
+		"\"minAvailable\":%u,\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}",
+		meta, min);
+	return text;
+}
+
+static const char *budget_at(const char *resource_version, unsigned min)
+{
+	char meta[64];
+
+	(void)snprintf(meta, sizeof meta, ",\"resourceVersion\":\"%s\"",
+	               resource_version);
+	return budget(meta, min);
+}
+
+static void other_counts(void *ctx)
+{
+	static char value[1024];
+
+	(void)ctx;
+	(void)snprintf(value, sizeof value,
+	               "{\"v\":1,\"budget\":%s,\"status\":{\"expected\":3,\"desired\":1,"
+	               "\"healthy\":3,\"allowed\":2}}",
+	               budget("", 1));
+	api_rig_send_put(&rig, BUDGET_KEY, value);
+}
+
+T_CASE(of_two_changes_of_one_version_of_a_budget_the_later_is_refused)
+{
+	char first[32], second[32];
+
+	up();
+	api_rig_want(&rig, "POST", BUDGETS, budget("", 1), 201);
+	(void)version(first);
+	api_rig_want(&rig, "PUT", BUDGETS "/web", budget_at(first, 2), 200);
+	(void)version(second);
+	T_TRUE(strcmp(first, second) != 0);
+	api_rig_want(&rig, "PUT", BUDGETS "/web", budget_at(first, 3), 409);
+	T_STR(api_rig_text(&rig, "reason"), "Conflict");
+	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 200);
+	T_STR(api_rig_text(&rig, "spec.minAvailable"), "2");
+	T_STR(api_rig_text(&rig, "metadata.resourceVersion"), second);
+	api_rig_want(&rig, "POST", BUDGETS, budget("", 1), 409);
+	T_STR(api_rig_text(&rig, "reason"), "AlreadyExists");
+	down();
+}
+
+T_CASE(a_budget_that_changes_right_before_the_commit_is_no_longer_the_clients)
+{
+	char first[32];
+
+	up();
+	api_rig_want(&rig, "POST", BUDGETS, budget("", 1), 201);
+	(void)version(first);
+	api_rig_before(&rig, BUDGET_KEY, 1, other_counts, NULL);
+	api_rig_want(&rig, "PUT", BUDGETS "/web", budget_at(first, 3), 409);
+	T_STR(api_rig_text(&rig, "reason"), "Conflict");
+	/* Without a version the same change is made again. */
+	api_rig_before(&rig, BUDGET_KEY, 1, other_counts, NULL);
+	merge_patch(BUDGETS "/web", "{\"spec\":{\"minAvailable\":3}}", 200);
+	T_STR(api_rig_text(&rig, "spec.minAvailable"), "3");
+	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 200);
+	T_STR(api_rig_text(&rig, "spec.minAvailable"), "3");
+	T_STR(api_rig_text(&rig, "status.expectedPods"), "3");
+	/* So is a deletion. */
+	api_rig_before(&rig, BUDGET_KEY, 1, other_counts, NULL);
+	api_rig_want(&rig, "DELETE", BUDGETS "/web", NULL, 200);
+	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 404);
+	down();
+}
