@@ -119,3 +119,57 @@ T_CASE(a_budget_that_changes_right_before_the_commit_is_no_longer_the_clients)
 	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 404);
 	down();
 }
+
+/* -- finalizers ----------------------------------------------------------------------------- */
+
+#define HOLD "\"finalizers\":[\"example.com/a\",\"example.com/b\"]"
+#define FINALIZERS(list) "{\"metadata\":{\"finalizers\":" list "}}"
+
+/* DELETE of what finalizers hold, and what may still be done with it. */
+static void waits_for_its_finalizers(const char *path)
+{
+	api_rig_want(&rig, "DELETE", path, NULL, 200);
+	T_TRUE(api_rig_text(&rig, "metadata.deletionTimestamp") != NULL);
+	T_STR(api_rig_text(&rig, "metadata.deletionGracePeriodSeconds"), "0");
+	T_EQ(api_rig_count(&rig, "metadata.finalizers"), 2);
+	/* Once more: it is marked already. */
+	api_rig_want(&rig, "DELETE", path, NULL, 200);
+	api_rig_want(&rig, "GET", path, NULL, 200);
+	T_TRUE(api_rig_text(&rig, "metadata.deletionTimestamp") != NULL);
+	merge_patch(path, FINALIZERS("[\"example.com/b\"]"), 200);
+	T_TRUE(api_rig_text(&rig, "metadata.deletionTimestamp") != NULL);
+	merge_patch(path, FINALIZERS("[\"example.com/b\",\"example.com/c\"]"), 422);
+	api_rig_want(&rig, "GET", path, NULL, 200);
+	T_EQ(api_rig_count(&rig, "metadata.finalizers"), 1);
+	merge_patch(path, FINALIZERS("null"), 200);
+	api_rig_want(&rig, "GET", path, NULL, 404);
+}
+
+T_CASE(a_budget_waits_for_its_finalizers)
+{
+	up();
+	api_rig_want(&rig, "POST", BUDGETS, budget("," HOLD, 1), 201);
+	waits_for_its_finalizers(BUDGETS "/web");
+	T_TRUE(api_rig_get(&rig, BUDGET_KEY, NULL) == NULL);
+	api_rig_want(&rig, "POST", BUDGETS, budget("," HOLD, 1), 201);
+	/* The same with all budgets of the namespace. */
+	api_rig_want(&rig, "DELETE", BUDGETS, NULL, 200);
+	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 200);
+	T_TRUE(api_rig_text(&rig, "metadata.deletionTimestamp") != NULL);
+	T_STR(api_rig_text(&rig, "spec.minAvailable"), "1");
+	merge_patch(BUDGETS "/web", FINALIZERS("[]"), 200);
+	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 404);
+	down();
+}
+
+T_CASE(a_node_waits_for_its_finalizers)
+{
+	up();
+	api_rig_want(
+		&rig, "POST", CORE "/nodes",
+		"{\"metadata\":{\"name\":\"n-1\"," HOLD "},\"status\":{"
+		"\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
+		201);
+	waits_for_its_finalizers(CORE "/nodes/n-1");
+	down();
+}

@@ -271,6 +271,12 @@ static void refuse_or_again(struct change *change)
 		refused(change);
 }
 
+/* The object goes, by its deletion or with its last finalizer. */
+static bool deletes(const struct change *change)
+{
+	return change->kind == CHANGE_DELETE || change->ends;
+}
+
 static int64_t current_revision(const struct change *change)
 {
 	const struct cache_entry *entry = change->current.part[OBJECT_MAIN];
@@ -350,7 +356,7 @@ static bool add_object(struct write *write, struct txn_builder *builder)
 {
 	struct change *change = write->ctx;
 
-	if (change->kind == CHANGE_DELETE || change->ends)
+	if (deletes(change))
 		return builder_delete(builder, keys_span(&change->key),
 		                      current_revision(change));
 	if (!builder_put_leased(builder, keys_span(&change->key),
@@ -457,8 +463,8 @@ static bool add_node(struct write *write, struct txn_builder *builder)
 
 	if (seen.node_rev != 0)
 		seen.node = change->current.part[OBJECT_MAIN]->value;
-	if (node_change(change->kind == CHANGE_DELETE ? NODES_DELETE : NODES_REPLACE,
-	                change->stored, &seen, builder->arena, &to, &err) != PL_OK ||
+	if (node_change(deletes(change) ? NODES_DELETE : NODES_REPLACE, change->stored,
+	                &seen, builder->arena, &to, &err) != PL_OK ||
 	    to.what == NODE_SAME) {
 		builder->code = PL_CONFLICT;
 		return false;
@@ -499,8 +505,8 @@ static void on_alloc(void *ctx, const struct kv_result *result, const struct pl_
 	seen.alloc = change->node_alloc;
 	if (seen.node_rev != 0)
 		seen.node = change->current.part[OBJECT_MAIN]->value;
-	code = node_change(change->kind == CHANGE_DELETE ? NODES_DELETE : NODES_REPLACE,
-	                   change->stored, &seen, &request->arena, &to, &why);
+	code = node_change(deletes(change) ? NODES_DELETE : NODES_REPLACE, change->stored,
+	                   &seen, &request->arena, &to, &why);
 	if (code != PL_OK) {
 		status =
 			code == PL_CONFLICT
@@ -582,7 +588,7 @@ static void commit_budget(struct change *change)
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	code = change->kind == CHANGE_DELETE
+	code = deletes(change)
 	               ? budget_delete_start(&request->api->service, budget.namespace,
 	                                     budget.name, current_revision(change),
 	                                     on_budget, change, &edit, &err)

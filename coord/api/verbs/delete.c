@@ -168,7 +168,7 @@ static void deletion_fresh(struct request *request)
 		namespace_terminate(change);
 		return;
 	}
-	if (change->source == SOURCE_OBJECTS && finalizers_hold(&change->current)) {
+	if (finalizers_are_kept(change->source) && finalizers_hold(&change->current)) {
 		finalizers_await(change);
 		return;
 	}

@@ -14,6 +14,7 @@ struct deleter_entry {
 	struct deleter *deleter;
 	struct keys_text key;
 	struct pl_span namespace, name; /* of a pod or budget; in the arena */
+	struct pl_span marked;          /* a budget that finalizers hold; in the arena */
 	int64_t revision;
 	/* Held by finalizers: it is marked, not deleted. Referenced while it is written;
 	 * NULL: none. */
@@ -185,15 +186,26 @@ static void on_budget(void *ctx, enum budget_outcome outcome, int64_t revision,
 	go_on(deleter);
 }
 
+static enum pl_code delete_budget(struct deleter *deleter,
+                                  const struct deleter_entry *entry)
+{
+	const struct budget_object marked = {.namespace = entry->namespace,
+	                                     .name = entry->name,
+	                                     .object = entry->marked};
+	struct budget_edit *edit;
+
+	if (entry->marked.len > 0)
+		return budget_put_start(&deleter->api->service, &marked, entry->revision,
+		                        on_budget, deleter, &edit, &deleter->err);
+	return budget_delete_start(&deleter->api->service, entry->namespace, entry->name,
+	                           entry->revision, on_budget, deleter, &edit,
+	                           &deleter->err);
+}
+
 static void delete_budgets(struct deleter *deleter)
 {
 	for (unsigned i = 0; i < deleter->count; i++) {
-		const struct deleter_entry *entry = &deleter->entry[i];
-		struct budget_edit *edit;
-
-		if (budget_delete_start(&deleter->api->service, entry->namespace,
-		                        entry->name, entry->revision, on_budget, deleter,
-		                        &edit, &deleter->err) != PL_OK)
+		if (delete_budget(deleter, &deleter->entry[i]) != PL_OK)
 			return;
 		deleter->flying++;
 	}
@@ -201,18 +213,33 @@ static void delete_budgets(struct deleter *deleter)
 
 /* -- batches ----------------------------------------------------------------------------- */
 
+static bool mark_budget(struct deleter_entry *entry, const struct object *object)
+{
+	struct deleter *deleter = entry->deleter;
+	char time[CHANGE_TIME_SIZE];
+
+	api_time_now(deleter->api, time);
+	entry->marked =
+		deletion_mark_budget(&deleter->arena, object->part[OBJECT_MAIN], time);
+	deleter->count += entry->marked.at != NULL;
+	return entry->marked.at != NULL;
+}
+
 static bool keep_entry(struct deleter *deleter, const struct object *object)
 {
 	struct deleter_entry *entry = &deleter->entry[deleter->count];
 
 	entry->deleter = deleter;
 	entry->held = NULL;
+	entry->marked = (struct pl_span){0};
 	entry->revision = object->part[OBJECT_MAIN]->mod_revision;
 	if (deleter->source != SOURCE_OBJECTS) {
 		entry->namespace = pl_arena_dup(&deleter->arena, object->namespace);
 		entry->name = pl_arena_dup(&deleter->arena, object->name);
 		if (entry->namespace.at == NULL || entry->name.at == NULL)
 			return false;
+		if (deleter->source == SOURCE_BUDGETS && finalizers_hold(object))
+			return mark_budget(entry, object);
 	} else {
 		struct pl_span key = object->part[OBJECT_MAIN]->key;
 
@@ -233,7 +260,7 @@ static bool is_meant(const struct deleter *deleter, const struct object *object)
 	if (deleter->opts.filter != NULL &&
 	    !object_filter_matches(deleter->opts.filter, object))
 		return false;
-	return deleter->source != SOURCE_OBJECTS || !finalizers_hold(object) ||
+	return !finalizers_are_kept(deleter->source) || !finalizers_hold(object) ||
 	       !deletion_is_marked(object);
 }
 

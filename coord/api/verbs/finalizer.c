@@ -1,5 +1,7 @@
 #include "coord/api/verbs/finalizer.h"
 
+#include "shardsched/model/object.h"
+
 static struct pl_span stored_meta(const struct object *object)
 {
 	const struct cache_entry *entry = object->part[OBJECT_MAIN];
@@ -49,6 +51,14 @@ struct pl_span deletion_mark(struct pl_arena *arena, const struct cache_entry *e
 	return text == NULL ? (struct pl_span){0} : pl_span_str(text);
 }
 
+struct pl_span deletion_mark_budget(struct pl_arena *arena,
+                                    const struct cache_entry *entry, const char *time)
+{
+	struct pl_span record = deletion_mark(arena, entry, time);
+
+	return record.at == NULL ? record : object_member(record, "budget");
+}
+
 void finalizers_await(struct change *change)
 {
 	struct request *request = change->request;
@@ -64,7 +74,9 @@ void finalizers_await(struct change *change)
 	}
 	limits.bytes = 16 << 20;
 	time_now(change, time);
-	text = deletion_mark(&request->arena, entry, time);
+	text = change->source == SOURCE_BUDGETS
+	               ? deletion_mark_budget(&request->arena, entry, time)
+	               : deletion_mark(&request->arena, entry, time);
 	if (text.at == NULL || json_tree_parse(&request->arena, text, &limits,
 	                                       &change->wanted, &err) != PL_OK) {
 		answer_no_memory(request);
@@ -75,13 +87,19 @@ void finalizers_await(struct change *change)
 	change_commit(change);
 }
 
+bool finalizers_are_kept(enum source_kind source)
+{
+	return source == SOURCE_OBJECTS || source == SOURCE_NODES ||
+	       source == SOURCE_BUDGETS;
+}
+
 bool finalizers_done(const struct change *change)
 {
 	const struct cJSON *meta = json_get(change->wanted.root, "metadata");
 	struct pl_json list = {.node = meta == NULL ? NULL
 	                                            : json_get(meta, "finalizers")};
 
-	if (change->source != SOURCE_OBJECTS || is_namespace(change->request) ||
+	if (!finalizers_are_kept(change->source) || is_namespace(change->request) ||
 	    meta_text(meta, "deletionTimestamp").len == 0)
 		return false;
 	return list.node == NULL || pl_json_type(list) != PL_JSON_ARRAY ||
