@@ -1,6 +1,7 @@
 /* Writes over the API that meet other writers: who is refused, and who tries again. */
 #include <stdio.h>
 
+#include "store/keys/partition.h"
 #include "tests/harness/t.h"
 #include "tests/support/coord/api/api_rig.h"
 
@@ -117,6 +118,54 @@ T_CASE(a_budget_that_changes_right_before_the_commit_is_no_longer_the_clients)
 	api_rig_before(&rig, BUDGET_KEY, 1, other_counts, NULL);
 	api_rig_want(&rig, "DELETE", BUDGETS "/web", NULL, 200);
 	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 404);
+	down();
+}
+
+/* -- pods ----------------------------------------------------------------------------------- */
+
+#define PODS SHOP "/pods"
+#define POD_SPEC "{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}"
+
+static void create_pod(const char *name, const char *meta)
+{
+	char text[400];
+
+	(void)snprintf(text, sizeof text,
+	               "{\"metadata\":{\"name\":\"%s\"%s},\"spec\":" POD_SPEC "}", name,
+	               meta);
+	api_rig_want(&rig, "POST", PODS, text, 201);
+}
+
+/* The key of a pod that its name places. */
+static const char *pod_key(const char *name, const char *leaf)
+{
+	static char key[200];
+	uint32_t partition;
+
+	T_EQ(partition_of_pod(PL_SPAN_LIT("shop"), pl_span_str(name), 4, &partition,
+	                      NULL),
+	     PL_OK);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/shop/%s/%s", partition, name,
+	               leaf);
+	return key;
+}
+
+/* The name that the API shows of its node, "east:n-1", is none that a Pod may have. */
+T_CASE(a_pod_on_a_member_can_be_changed)
+{
+	up();
+	create_pod("a", "");
+	api_rig_put(
+		&rig, pod_key("a", "state"),
+		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":"
+		"\"n-1\",\"shard\":\"s-0\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	merge_patch(PODS "/a", "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}", 200);
+	T_STR(api_rig_text(&rig, "spec.nodeName"), "east:n-1");
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+	T_STR(api_rig_text(&rig, "spec.nodeName"), "east:n-1");
+	T_STR(api_rig_text(&rig, "metadata.annotations.a"), "b");
+	T_TRUE(strstr(api_rig_get(&rig, pod_key("a", "spec"), NULL), "nodeName") == NULL);
+	merge_patch(PODS "/a", "{\"spec\":{\"nodeName\":\"n-2\"}}", 422);
 	down();
 }
 

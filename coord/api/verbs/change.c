@@ -148,7 +148,7 @@ void change_conflict(struct change *change)
 
 /* -- what is stored ------------------------------------------------------------------- */
 
-static bool stored_has(const struct change *change, const char *outer, const char *inner)
+bool change_stores(const struct change *change, const char *outer, const char *inner)
 {
 	struct pl_span value =
 		object_member(change->current.part[OBJECT_MAIN]->value, outer);
@@ -174,9 +174,9 @@ static bool strip_pod(struct change *change)
 	}
 	(void)json_remove(meta, "deletionTimestamp");
 	(void)json_remove(meta, "deletionGracePeriodSeconds");
-	if (!stored_has(change, "metadata", "uid"))
+	if (!change_stores(change, "metadata", "uid"))
 		(void)json_remove(meta, "uid");
-	if (spec != NULL && !stored_has(change, "spec", "nodeName"))
+	if (spec != NULL && !change_stores(change, "spec", "nodeName"))
 		(void)json_remove(spec, "nodeName");
 	if (change->is_status) {
 		if (status != NULL &&

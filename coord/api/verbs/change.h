@@ -156,6 +156,8 @@ bool event_refuse_derived(struct request *request);
 void change_commit(struct change *change);
 /* The object as it will be, with that revision, in the shape that the client wants. */
 void change_answer(struct change *change, int http_status, int64_t revision);
+/* Whether the current object has the member itself, so that it is not only shown. */
+bool change_stores(const struct change *change, const char *outer, const char *inner);
 void change_show(struct change *change, int http_status, const struct object *object);
 void change_drop(struct change *change);
 /* Hands request->write over to the queue. */

@@ -77,10 +77,27 @@ bool pod_admit(struct change *change)
 
 /* -- the scheduler's rules ---------------------------------------------------------------- */
 
+/* Takes away the place that only its state says, whose name is the API's (member_name.h).
+ * Empty: it has none. */
+static struct pl_span hide_place(struct change *change, struct cJSON *spec)
+{
+	struct pl_span node = {0};
+
+	if (spec == NULL || change->kind != CHANGE_UPDATE ||
+	    change_stores(change, "spec", "nodeName"))
+		return node;
+	node = meta_text(spec, "nodeName");
+	if (node.len > 0)
+		(void)json_remove(spec, "nodeName");
+	return node;
+}
+
 /* Reads the pod as a shard would: its faults, and the partition that it falls in. */
 bool pod_admit_checked(struct change *change)
 {
 	struct request *request = change->request;
+	struct cJSON *spec = json_get(change->wanted.root, "spec");
+	struct pl_span place = hide_place(change, spec);
 	struct pl_arena scratch;
 	struct model model;
 	struct field_errors errors = {0};
@@ -105,6 +122,8 @@ bool pod_admit_checked(struct change *change)
 	pod_drop(&model, &pod);
 	model_done(&model);
 	pl_arena_done(&scratch);
+	if (place.len > 0 && !meta_set(change, spec, "nodeName", place))
+		code = PL_NOMEM;
 	change->pod = (struct builder_pod){.partition = location.partition,
 	                                   .namespace = request->path.namespace,
 	                                   .name = request->path.name};
