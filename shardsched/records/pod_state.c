@@ -37,6 +37,8 @@ static enum state_transition end_of_ended(const struct pod_state *state)
 {
 	bool terminating = state->phase == STATE_TERMINATING;
 
+	if (state->awaits_finalizers)
+		return STATE_TRANSITION_FINISH;
 	if (state->ask == STATE_ASK_DELETE || (terminating && !state->next_pending))
 		return STATE_TRANSITION_REMOVE;
 	if (state->ended == STATE_ENDED_SUCCEEDED)
@@ -48,8 +50,9 @@ static enum state_transition end_of_ended(const struct pod_state *state)
 enum state_transition state_transition(const struct pod_state *state)
 {
 	if (!state_has_place(state))
-		return state->ask == STATE_ASK_DELETE ? STATE_TRANSITION_REMOVE
-		                                      : STATE_TRANSITION_NONE;
+		return state->ask == STATE_ASK_DELETE && !state->awaits_finalizers
+		               ? STATE_TRANSITION_REMOVE
+		               : STATE_TRANSITION_NONE;
 	if (state->ended != STATE_ENDED_NOT)
 		return end_of_ended(state);
 	if (state->phase == STATE_BOUND && state->ask != STATE_ASK_NONE)
@@ -72,6 +75,8 @@ static const char *state_violation(const struct pod_state *state)
 		return "what has no place has not ended";
 	if (state->next_pending && state->phase != STATE_TERMINATING)
 		return "want no next in this phase";
+	if (state->awaits_finalizers && state->ask != STATE_ASK_DELETE)
+		return "what awaits finalizers is asked to go";
 	if ((state->nominated_node.len > 0) != (state->nominated_cluster.len > 0))
 		return "nominated: want cluster and node";
 	if (state->nominated_node.len > 0 && state->phase != STATE_PENDING)
@@ -174,6 +179,8 @@ static void put_termination(struct value_writer *out, const struct pod_state *st
 		PUT_WORD(out, "ended", state_ended_word(state->ended));
 	if (state->next_pending)
 		PUT_WORD(out, "next", state_phase_word(STATE_PENDING));
+	if (state->awaits_finalizers)
+		PUT_WORD(out, "awaits", "finalizers");
 }
 
 static void put_state(struct value_writer *out, const struct pod_state *state)
@@ -278,6 +285,13 @@ static bool next_of(struct value_reader *in, struct pl_json root)
 	return word_of(in, root, "next", words, 2) == 1;
 }
 
+static bool awaits_of(struct value_reader *in, struct pl_json root)
+{
+	static const char *const words[] = {"", "finalizers"};
+
+	return word_of(in, root, "awaits", words, 2) == 1;
+}
+
 enum pl_code state_parse(struct pl_span value, struct pl_arena *arena,
                          struct pod_state *out, struct pl_err *err)
 {
@@ -289,6 +303,7 @@ enum pl_code state_parse(struct pl_span value, struct pl_arena *arena,
 		.ended = (enum state_ended)word_of(&in, root, "ended", ended_words,
 	                                           STATE_ENDEDS),
 		.next_pending = next_of(&in, root),
+		.awaits_finalizers = awaits_of(&in, root),
 		.uid = text_of(&in, root, "uid", STATE_WORD_MAX),
 		.cluster = name_of(&in, root, "cluster", NAMES_CLUSTER),
 		.node = name_of(&in, root, "node", NAMES_NODE),

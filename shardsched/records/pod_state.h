@@ -8,6 +8,7 @@
  *
  *	{"v":1,"uid":"...","phase":"Terminating","cluster":"east","node":"n-7",...
  *	 "ask":"delete","ended":"Gone","next":"Pending","since":...}
+ *	{"v":1,"uid":"...","phase":"Failed","ask":"delete","awaits":"finalizers","since":...}
  *	{"v":1,"uid":"...","phase":"Pending","nominated":{"cluster":"east","node":"n-7"},
  *	 "reason":"preempting","message":"room is made on ...","since":...}
  *
@@ -21,6 +22,9 @@
  * Only shards change the phase. Other writers leave the phase as it is and add a member:
  * ask, to have the pod deleted or evicted; ended, when the member that runs the pod
  * reports its end. state_transition says what follows from them.
+ *
+ * A pod that is deleted while it has finalizers awaits them: it gives its place back as any
+ * other, and its keys stay until the writer that takes the last finalizer away deletes them.
  *
  * A pod has no state before the first decision: that decision compares the spec.
  */
@@ -72,6 +76,7 @@ struct pod_state {
 	enum state_ended ended; /* only while the pod has a place */
 	bool next_pending;      /* Terminating: the pod is placed again; else it is
 				 * removed */
+	bool awaits_finalizers; /* ask delete: the keys are not the shards' to delete */
 	uint32_t attempts;
 	struct pl_span uid;
 	struct pl_span cluster, node; /* the pod's place, or its last one */
@@ -87,7 +92,8 @@ struct pod_state {
 
 /* Adds the value, or nothing. PL_INVALID: the state is impossible: a bound or terminating
  * pod without a place; a pending pod with one; an ended pod without a place; next pending
- * without terminating; nominated without pending; a name that no key has. PL_LIMIT,
+ * without terminating; nominated without pending; finalizers awaited that was not asked to
+ * go; a name that no key has. PL_LIMIT,
  * PL_NOMEM. */
 PL_NODISCARD enum pl_code state_print(const struct pod_state *state, struct pl_buf *out,
                                       struct pl_err *err);

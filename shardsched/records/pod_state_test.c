@@ -263,6 +263,8 @@ T_CASE(printed_value_is_read_back_equal)
 			state.ended = (enum state_ended)pl_rng_below(&rng, STATE_ENDEDS);
 		if (state.phase == STATE_TERMINATING)
 			state.next_pending = pl_rng_below(&rng, 2) == 0;
+		if (state.ask == STATE_ASK_DELETE)
+			state.awaits_finalizers = pl_rng_below(&rng, 2) == 0;
 		if (state.phase != STATE_PENDING) {
 			state.cluster = some_name(&rng);
 			state.node = some_name(&rng);
@@ -276,6 +278,7 @@ T_CASE(printed_value_is_read_back_equal)
 		T_EQ(again.ask, state.ask);
 		T_EQ(again.ended, state.ended);
 		T_EQ(again.next_pending, state.next_pending);
+		T_EQ(again.awaits_finalizers, state.awaits_finalizers);
 		T_SPAN(again.uid, state.uid);
 		T_SPAN(again.cluster, state.cluster);
 		T_SPAN(again.node, state.node);
@@ -335,6 +338,32 @@ T_CASE(transition_follows_from_ask_and_ended)
 	T_EQ(state_transition(
 		     &(struct pod_state){.phase = STATE_FAILED, .ask = STATE_ASK_EVICT}),
 	     STATE_TRANSITION_NONE);
+}
+
+/* The place is given back, and the keys stay. */
+T_CASE(finalizers_keep_the_keys_and_nothing_else)
+{
+	struct pod_state state = {.phase = STATE_BOUND,
+	                          .ask = STATE_ASK_DELETE,
+	                          .awaits_finalizers = true};
+
+	T_EQ(state_transition(&state), STATE_TRANSITION_TERMINATE);
+	for (unsigned phase = STATE_BOUND; phase <= STATE_TERMINATING; phase++)
+		for (unsigned ended = STATE_ENDED_SUCCEEDED; ended < STATE_ENDEDS;
+		     ended++) {
+			state.phase = (enum state_phase)phase;
+			state.ended = (enum state_ended)ended;
+			T_EQ(state_transition(&state), STATE_TRANSITION_FINISH);
+			state.next_pending = phase == STATE_TERMINATING;
+			T_EQ(state_transition(&state), STATE_TRANSITION_FINISH);
+			state.next_pending = false;
+		}
+	state.ended = STATE_ENDED_NOT;
+	T_EQ(state_transition(&state), STATE_TRANSITION_NONE);
+	state.phase = STATE_PENDING;
+	T_EQ(state_transition(&state), STATE_TRANSITION_NONE);
+	state.phase = STATE_FAILED;
+	T_EQ(state_transition(&state), STATE_TRANSITION_NONE);
 }
 
 static enum pl_code torture(void)

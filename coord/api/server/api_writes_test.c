@@ -222,3 +222,81 @@ T_CASE(a_node_waits_for_its_finalizers)
 	waits_for_its_finalizers(CORE "/nodes/n-1");
 	down();
 }
+
+static void await_in(const char *phase)
+{
+	char state[300];
+
+	(void)snprintf(state, sizeof state,
+	               "{\"v\":1,\"uid\":\"u\",\"phase\":\"%s\",\"ask\":\"delete\","
+	               "\"awaits\":\"finalizers\",\"cluster\":\"east\",\"node\":\"n-1\","
+	               "\"shard\":\"s-0\",\"since\":\"2026-11-21T09:00:00.000Z\"}",
+	               phase);
+	api_rig_put(&rig, pod_key("a", "state"), state);
+}
+
+static void pod_goes_with_its_finalizers(void)
+{
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+	T_TRUE(api_rig_text(&rig, "metadata.deletionTimestamp") != NULL);
+	T_EQ(api_rig_count(&rig, "metadata.finalizers"), 2);
+	api_rig_want(&rig, "DELETE", PODS "/a", NULL, 200);
+	api_rig_want(&rig, "POST", PODS,
+	             "{\"metadata\":{\"name\":\"a\"},\"spec\":" POD_SPEC "}", 409);
+	merge_patch(PODS "/a", FINALIZERS("[\"example.com/b\"]"), 200);
+	merge_patch(PODS "/a", FINALIZERS("[\"example.com/b\",\"example.com/c\"]"), 422);
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+	T_EQ(api_rig_count(&rig, "metadata.finalizers"), 1);
+	merge_patch(PODS "/a", FINALIZERS("null"), 200);
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 404);
+	T_TRUE(api_rig_get(&rig, pod_key("a", "spec"), NULL) == NULL);
+	T_TRUE(api_rig_get(&rig, pod_key("a", "state"), NULL) == NULL);
+	create_pod("a", "," HOLD);
+}
+
+T_CASE(a_pod_waits_for_its_finalizers)
+{
+	up();
+	create_pod("a", "," HOLD);
+	api_rig_want(&rig, "DELETE", PODS "/a", NULL, 200);
+	pod_goes_with_its_finalizers();
+	/* The same with all pods of the namespace. */
+	api_rig_want(&rig, "DELETE", PODS, NULL, 200);
+	pod_goes_with_its_finalizers();
+	/* The shard has taken its place back. */
+	api_rig_want(&rig, "DELETE", PODS "/a?gracePeriodSeconds=0", NULL, 200);
+	await_in("Failed");
+	pod_goes_with_its_finalizers();
+	down();
+}
+
+T_CASE(a_pod_on_a_node_that_loses_its_finalizers_goes_as_any_other)
+{
+	up();
+	create_pod("a", "," HOLD);
+	await_in("Terminating");
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+	merge_patch(PODS "/a", FINALIZERS("null"), 200);
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+	T_TRUE(api_rig_text(&rig, "metadata.deletionTimestamp") != NULL);
+	T_TRUE(strstr(api_rig_get(&rig, pod_key("a", "state"), NULL), "awaits") == NULL);
+	down();
+}
+
+T_CASE(a_namespace_waits_for_a_pod_with_finalizers)
+{
+	up();
+	create_pod("a", "," HOLD);
+	create_pod("b", "");
+	api_rig_want(&rig, "DELETE", SHOP, NULL, 200);
+	do {
+		api_rig_call(&rig, "GET", PODS "/b", NULL);
+	} while (rig.status == 200);
+	api_rig_want(&rig, "GET", SHOP, NULL, 200);
+	merge_patch(PODS "/a", FINALIZERS("null"), 200);
+	do {
+		api_rig_call(&rig, "GET", SHOP, NULL);
+	} while (rig.status == 200);
+	T_EQ(rig.status, 404);
+	down();
+}

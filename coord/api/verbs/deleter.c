@@ -157,6 +157,7 @@ static void delete_pods(struct deleter *deleter)
 	struct api *api = deleter->api;
 	struct pod_request_opts opts = {.partitions = api->service.partitions,
 	                                .timeout_ms = api->service.timeout_ms,
+	                                .wall_ms = api->wall_ms(api->clock_ctx),
 	                                .who = api->service.user,
 	                                .next = next_pod,
 	                                .report = on_pod,

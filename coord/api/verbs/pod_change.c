@@ -238,14 +238,16 @@ static void on_deleted(void *ctx, const struct pl_err *err)
 void commit_pod_delete(struct change *change)
 {
 	struct request *request = change->request;
-	struct pod_request_opts opts = {.partitions = request->api->service.partitions,
-	                                .slots = 1,
-	                                .timeout_ms = request->api->service.timeout_ms,
-	                                .who = request->api->service.user,
-	                                .next = next_pod,
-	                                .report = on_report,
-	                                .done = on_deleted,
-	                                .ctx = change};
+	struct pod_request_opts opts = {
+		.partitions = request->api->service.partitions,
+		.slots = 1,
+		.timeout_ms = request->api->service.timeout_ms,
+		.wall_ms = request->api->wall_ms(request->api->clock_ctx),
+		.who = request->api->service.user,
+		.next = next_pod,
+		.report = on_report,
+		.done = on_deleted,
+		.ctx = change};
 	struct pod_requests *requests;
 	struct pl_err err = {0};
 

@@ -14,6 +14,10 @@
  *	nothing   the same bytes
  *	quiet     no decision reads what has changed: the spec is put, and no decision about
  *	          the pod fails unless it is the first one
+ *	held      quiet, but that the pod has finalizers now, or has none any more: the state
+ *	          is put again, so that no deletion misses them (pod_request.h); one that
+ *	          awaits them awaits nothing any more
+ *	end       the last finalizer of a pod that waited for just that: its keys are deleted
  *	fresh     the pod waits: its state goes, and it is decided as a new one
  *	placed    the pod has a place: its state is put again, and its node's alloc, as if the
  *	          pod had gone and come back; if its labels changed, also the locks of the terms
@@ -83,6 +87,8 @@ const char *pod_refusal_word(enum pod_refusal refusal);
 enum pod_change_kind {
 	POD_EDIT_NOTHING,
 	POD_EDIT_QUIET,
+	POD_EDIT_HELD,
+	POD_EDIT_END,
 	POD_EDIT_FRESH,
 	POD_EDIT_PLACED,
 	POD_BINDING,
@@ -95,6 +101,7 @@ struct batch_pod {
 	bool done;      /* reported: left out of further transactions */
 	bool asked;     /* in the transaction that was built last */
 	uint32_t node;  /* index; UINT32_MAX: none */
+	uint32_t named; /* END: the partition of the pod's name */
 	uint32_t entry; /* in the builder; if exact, the next one compares the spec */
 	struct pl_span state;
 	enum pod_refusal refusal;

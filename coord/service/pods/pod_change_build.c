@@ -194,6 +194,8 @@ static enum step prepare(struct batch_build *build, struct batch_pod *pod)
 /* Without a state the first decision compares the spec. */
 static bool is_exact(const struct batch_pod *pod)
 {
+	if (pod->kind == POD_EDIT_END)
+		return true;
 	return pod->kind == POD_BINDING && pod->change.exact &&
 	       pod->change.state.rev != 0;
 }
@@ -221,9 +223,10 @@ bool pod_change_add_edit(struct txn_builder *builder, const struct pod_change *c
 		.state_rev = change->state.rev,
 		.spec = change->edited,
 		.state = change->state.value,
-		.then = kind == POD_EDIT_FRESH    ? BUILDER_STATE_GOES
-	                : kind == POD_EDIT_PLACED ? BUILDER_STATE_REPUTS
-	                                          : BUILDER_STATE_STAYS,
+		.then = kind == POD_EDIT_FRESH ? BUILDER_STATE_GOES
+	                : kind == POD_EDIT_PLACED || kind == POD_EDIT_HELD
+	                        ? BUILDER_STATE_REPUTS
+	                        : BUILDER_STATE_STAYS,
 		.has_other_keys = change->has_other_keys,
 	};
 
@@ -240,6 +243,9 @@ static bool add_entry(struct batch_build *build, const struct batch_pod *pod)
 	                                         .has_other_keys =
 	                                                 change->has_other_keys};
 
+	if (pod->kind == POD_EDIT_END)
+		return builder_delete_pod(build->builder, &decided, pod->named) &&
+		       add_exact(build, pod);
 	if (pod->kind != POD_BINDING)
 		return pod_change_add_edit(build->builder, change, pod->kind);
 	return builder_put_state(build->builder, &decided) &&
@@ -409,6 +415,8 @@ bool pod_batch_answer(struct pod_batch *batch, const struct txn_builder *builder
 	    builder_answer(builder, result, pod->entry + 1, &exact) &&
 	    exact.verdict != BUILDER_SAME)
 		out->verdict = BUILDER_NEWER;
+	if (pod->kind == POD_EDIT_END && out->verdict == BUILDER_GONE)
+		out->verdict = BUILDER_OURS; /* the pod was to go anyway */
 	pod->done = out->verdict != BUILDER_SAME;
 	forget_read(batch, result->txn.succeeded);
 	return true;

@@ -254,3 +254,98 @@ T_CASE(a_pod_whose_state_is_malformed_is_left_to_fsck)
 	was_refused(0, POD_REFUSAL_MALFORMED);
 	down();
 }
+
+/* -- finalizers ------------------------------------------------------------------------- */
+
+#define HOLD ",\"finalizers\":[\"example.com/a\"]"
+#define AWAITS "\"ask\":\"delete\",\"awaits\":\"finalizers\""
+
+/* A deletion that has read the pod without them compares the state. */
+T_CASE(finalizers_that_come_or_go_put_the_state_again)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		up();
+		put_spec(0, i % 2 == 0 ? "" : HOLD, "");
+		put_state(0, i < 2 ? BOUND_TO("n-1") : WAITS);
+		edit(0, i % 2 == 0 ? HOLD : "", "");
+		run(1);
+		was_done(0);
+		T_STR(value_at(key_of(0, "spec")), edited_text[0]);
+		T_STR(value_at(key_of(0, "state")), state_text[0]);
+		T_EQ(rev_at(key_of(0, "state")), result[0].revision);
+		down();
+	}
+}
+
+T_CASE(the_last_finalizer_of_a_pod_that_waits_for_it_is_its_end)
+{
+	static const char *const states[] = {"\"phase\":\"Pending\"," AWAITS,
+	                                     "\"phase\":\"Failed\"," AWAITS
+	                                     ",\"cluster\":\"east\",\"node\":\"n-1\""};
+
+	for (unsigned i = 0; i < 2; i++) {
+		up();
+		put_spec(0, ",\"finalizers\":[\"example.com/a\",\"example.com/b\"]", "");
+		put_state(0, states[i]);
+		edit(0, HOLD, "");
+		run(1);
+		was_done(0);
+		T_STR(value_at(key_of(0, "spec")), edited_text[0]);
+		put_spec(0, HOLD, "");
+		put_state(0, states[i]);
+		edit(0, LABELS("web"), "");
+		run(1);
+		was_done(0);
+
+		T_EQ(value_at(key_of(0, "spec")), NULL);
+		T_EQ(value_at(key_of(0, "state")), NULL);
+		down();
+	}
+}
+
+T_CASE(the_last_finalizer_is_not_the_end_of_a_pod_that_has_changed)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		up();
+		put_spec(0, HOLD, "");
+		put_state(0, "\"phase\":\"Pending\"," AWAITS);
+		edit(0, "", "");
+		(void)kit_put(&kit, key_of(0, i == 0 ? "spec" : "state"),
+		              i == 0 ? spec_text[0] : state_text[0]);
+		run(1);
+		T_EQ(result[0].outcome, POD_CHANGE_CONFLICT);
+		T_STR(value_at(key_of(0, "spec")), spec_text[0]);
+		T_STR(value_at(key_of(0, "state")), state_text[0]);
+		down();
+	}
+}
+
+/* The shard deletes the pod's keys when it has ended. */
+T_CASE(a_pod_on_its_node_awaits_no_finalizers_any_more)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		up();
+		put_placed(HOLD, "");
+		put_state(0, BOUND_TO("n-1") "," AWAITS);
+		edit(0, i == 0 ? "" : LABELS("db"), "");
+		run(1);
+		was_done(0);
+		T_STR(value_at(key_of(0, "spec")), edited_text[0]);
+		T_TRUE(strstr(value_at(key_of(0, "state")),
+		              "\"ask\":\"delete\",\"cluster\"") != NULL);
+		T_EQ(rev_at(key_of(0, "state")), result[0].revision);
+		down();
+	}
+}
+
+T_CASE(a_pod_that_awaits_finalizers_is_not_decided_anew)
+{
+	up();
+	put_spec(0, HOLD, "");
+	put_state(0, "\"phase\":\"Pending\"," AWAITS);
+	edit(0, HOLD, TOLERATES);
+	run(1);
+	was_done(0);
+	T_STR(value_at(key_of(0, "state")), state_text[0]);
+	down();
+}

@@ -1,7 +1,9 @@
 #include "coord/service/pods/pod_judge.h"
 
+#include "coord/service/submit/finalizers.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/records/pod_location.h"
+#include "store/keys/partition.h"
 
 static const char *const words[] = {
 #define REFUSAL_WORD(name, word) [POD_REFUSAL_##name] = (word),
@@ -133,13 +135,57 @@ static enum pl_code classify_edit(struct pod_batch *batch, struct batch_pod *pod
 		                  "node may not change",
 		                  err);
 	pod->kind = placed ? POD_EDIT_PLACED : POD_EDIT_FRESH;
-	/* Ended pods are not decided about, and a pod without a state has none to lose. */
-	if (!placed && (pod->change.state.rev == 0 || state->phase != STATE_PENDING))
+	/* Pods that have ended, or that go, are not decided about, and a pod without a state
+	 * has none to lose. */
+	if (!placed && (pod->change.state.rev == 0 || state->phase != STATE_PENDING ||
+	                state->ask == STATE_ASK_DELETE))
 		pod->kind = POD_EDIT_QUIET;
 	pod->relabels = placed && (was->spec->labels != is->spec->labels ||
 	                           was->index != is->index ||
 	                           was->identity_keys != is->identity_keys);
 	return check_location(batch, pod, is, err);
+}
+
+/* The state of a pod that awaits finalizers no more: its shard deletes its keys when it has
+ * ended. */
+static enum pl_code release_state(struct pod_batch *batch, struct batch_pod *pod,
+                                  const struct pod_state *state, struct pl_err *err)
+{
+	struct pod_state is = *state;
+	struct pl_buf buf;
+	enum pl_code code;
+
+	is.awaits_finalizers = false;
+	pl_buf_init(&buf, STATE_BYTES_MAX);
+	code = state_print(&is, &buf, err);
+	if (code == PL_OK) {
+		pod->change.state.value = pl_arena_dup(&batch->arena, pl_buf_span(&buf));
+		if (pod->change.state.value.at == NULL)
+			code = pl_err_set(err, PL_NOMEM, "keep a state");
+	}
+	pl_buf_done(&buf);
+	return code;
+}
+
+/* Finalizers that came or went decide about the state, too. */
+static enum pl_code judge_finalizers(struct pod_batch *batch, struct batch_pod *pod,
+                                     const struct pod_state *state, struct pl_err *err)
+{
+	const struct pod_change *change = &pod->change;
+	bool had = has_finalizers(change->spec.value);
+	bool has = has_finalizers(change->edited);
+	bool released = state->awaits_finalizers && !has;
+
+	if (pod->done || change->state.rev == 0 || (had == has && !released))
+		return PL_OK;
+	if (released && !state_has_place(state)) {
+		pod->kind = POD_EDIT_END;
+		return partition_of_pod(change->pod.namespace, change->pod.name,
+		                        batch->partitions, &pod->named, err);
+	}
+	if (pod->kind == POD_EDIT_QUIET)
+		pod->kind = POD_EDIT_HELD;
+	return released ? release_state(batch, pod, state, err) : PL_OK;
 }
 
 static enum pl_code judge_edit(struct pod_batch *batch, struct batch_pod *pod,
@@ -170,6 +216,8 @@ static enum pl_code judge_edit(struct pod_batch *batch, struct batch_pod *pod,
 		                  err);
 	else
 		code = classify_edit(batch, pod, &was, &is, state, err);
+	if (code == PL_OK && !pod->done)
+		code = judge_finalizers(batch, pod, state, err);
 	pod_drop(&batch->model, &was);
 	pod_drop(&batch->model, &is);
 	return code;

@@ -6,6 +6,7 @@
 #include "coord/service/base/sequence.h"
 #include "store/base/alloc.h"
 #include "store/base/arena.h"
+#include "store/base/clock.h"
 
 /* Names of pods that budgets withhold. */
 struct withheld_pods {
@@ -148,6 +149,7 @@ static enum pl_code begin_round(struct pod_remove *remove, struct pl_err *err)
 		.slots = remove->opts.verb == POD_REQUEST_EVICT ? 1 : 0,
 		.past_budgets = remove->opts.past_budgets,
 		.timeout_ms = service->timeout_ms,
+		.wall_ms = pl_clock_wall_ms(),
 		.who = service->user,
 		.next = on_next,
 		.report = on_outcome,

@@ -3,6 +3,9 @@
  * report that they have ended. Only shards change phases (state.h); but a pod without
  * a place is deleted at once with spec, state and pointer.
  *
+ * **Finalizers.** A pod that has some is asked to go, too, and its keys stay: its state says
+ * that it awaits them (pod_state.h).
+ *
  * **Budgets.** A bound pod is evicted only as far as the disruption budgets that cover
  * it allow it; the transaction that requests the eviction lowers them. Evictions use
  * one slot, because their transactions write the same budgets. A deletion asks no budget
@@ -73,6 +76,8 @@ struct pod_request_opts {
 	/* Pods are evicted whatever their budgets allow. They are withheld only
 	 * if a budget can not note another pod before it is counted. */
 	bool past_budgets;
+	/* The wall clock, for the state of a pod with finalizers that had none. */
+	int64_t wall_ms;
 	/* name of the user, for the states' messages; borrowed */
 	const char *who;
 	/* PL_OK: *out is the next request; PL_NOTFOUND: there are no more; any other

@@ -168,3 +168,77 @@ T_CASE(a_pod_that_was_created_again_meanwhile_is_left)
 	T_EQ(job.reported[POD_REQUEST_CHANGED], 1);
 	kit_close(&kit);
 }
+
+#define HOLD ",\"finalizers\":[\"example.com/a\"]"
+
+static void put_with(unsigned number, const char *meta, const char *state)
+{
+	char key[TEXT], spec[300];
+
+	(void)snprintf(spec, sizeof spec,
+	               "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\","
+	               "\"namespace\":\"ns\",\"uid\":\"u-1\"%s}}",
+	               number, meta);
+	key_of(number, 0, "spec", key);
+	(void)kit_put(&kit, key, spec);
+	key_of(number, 0, "state", key);
+	if (state != NULL)
+		(void)kit_put(&kit, key, state);
+}
+
+static bool has_spec(unsigned number)
+{
+	char key[TEXT];
+
+	key_of(number, 0, "spec", key);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	return kit.result.get.count > 0;
+}
+
+T_CASE(a_pod_with_finalizers_is_asked_to_go_and_keeps_its_keys)
+{
+	static const char failed[] =
+		"{\"v\":1,\"uid\":\"u-1\",\"phase\":\"Failed\",\"since\":"
+		"\"2026-11-21T09:00:00.000Z\"}";
+	static const char nominated[] =
+		"{\"v\":1,\"uid\":\"u-1\",\"phase\":\"Pending\",\"nominated\":{\"cluster\":"
+		"\"east\",\"node\":\"n-1\"},\"since\":\"2026-11-21T09:00:00.000Z\"}";
+
+	up(NULL, 0);
+	put_with(0, HOLD, NULL);
+	put_with(1, HOLD, nominated);
+	put_with(2, HOLD, failed);
+	put_with(3, HOLD, bound);
+	put_with(4, ",\"finalizers\":[]", NULL);
+	put_with(5, ",\"annotations\":{\"finalizers\":\"[1]\"}", failed);
+	delete_pods(6);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 4);
+	T_EQ(job.reported[POD_REQUEST_GONE], 2);
+	T_STR(state_at(0),
+	      "{\"v\":1,\"uid\":\"u-1\",\"phase\":\"Pending\",\"ask\":\"delete\",\"awaits\":"
+	      "\"finalizers\",\"reason\":\"deleted\",\"message\":"
+	      "\"deleted by ann@h1\",\"since\":\"1970-01-01T00:00:07.000Z\"}");
+	for (unsigned i = 0; i < 4; i++) {
+		T_TRUE(has_spec(i));
+		T_TRUE(strstr(state_at(i),
+		              "\"ask\":\"delete\",\"awaits\":\"finalizers\"") != NULL);
+	}
+	T_TRUE(strstr(state_at(1), "nominated") == NULL);
+	T_TRUE(strstr(state_at(2), "\"phase\":\"Failed\"") != NULL);
+	T_TRUE(strstr(state_at(3), "\"phase\":\"Bound\"") != NULL);
+	delete_pods(4);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 4);
+	/* Without a grace the place is given back at once, and the keys stay. */
+	job.request.ended = STATE_ENDED_GONE;
+	delete_pods(4);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 3);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
+	T_TRUE(strstr(state_at(3), "\"ended\":\"Gone\",\"awaits\":\"finalizers\"") !=
+	       NULL);
+	/* Finalizers that were taken away past the API. */
+	put_with(0, "", NULL);
+	delete_pods(1);
+	T_EQ(job.reported[POD_REQUEST_GONE], 1);
+	T_TRUE(!has_spec(0));
+	kit_close(&kit);
+}

@@ -1,3 +1,4 @@
+#include "coord/service/submit/finalizers.h"
 #include "coord/service/submit/leaving.h"
 #include "coord/service/submit/pod_request_int.h"
 #include "shardsched/records/pod_location.h"
@@ -20,34 +21,12 @@ static bool is_done_already(const struct pod_request *request,
 	PL_UNREACHABLE("verb");
 }
 
-static enum pl_code change_state(struct pod_requests *requests, struct request_slot *slot,
-                                 struct request_entry *entry, struct pod_state *state,
-                                 struct pl_err *err)
+static enum pl_code put_state(struct pod_requests *requests, struct request_slot *slot,
+                              struct request_entry *entry, const struct pod_state *state,
+                              struct pl_err *err)
 {
-	const struct pod_request *request = &entry->request;
-	const char *word = request_asks_budgets(request) ? "evicted" : "deleted";
 	enum pl_code code;
-	/* A pod that was asked to go before has used its budgets then. */
-	bool stays = state->phase == STATE_BOUND && state->ask == STATE_ASK_NONE;
 
-	entry->disturbs = request_asks_budgets(request) && stays &&
-	                  entry->labels != NULL && state->ended == STATE_ENDED_NOT;
-	if (request->verb == POD_REQUEST_DELETE)
-		state->ask = STATE_ASK_DELETE;
-	else if (request->verb == POD_REQUEST_EVICT && stays)
-		state->ask = STATE_ASK_EVICT;
-	if (request->ended != STATE_ENDED_NOT && state->ended == STATE_ENDED_NOT)
-		state->ended = request->ended;
-	if (request->verb != POD_REQUEST_ENDED) {
-		const char *message = pl_arena_printf(&slot->arena, "%s by %.120s", word,
-		                                      requests->opts.who);
-
-		if (message == NULL)
-			return pl_err_set(err, PL_NOMEM, "write a message");
-		state->reason =
-			request->reason.len > 0 ? request->reason : pl_span_str(word);
-		state->message = pl_span_str(message);
-	}
 	pl_buf_clear(&requests->buf, SIZE_MAX);
 	code = state_print(state, &requests->buf, err);
 	if (code != PL_OK)
@@ -58,6 +37,86 @@ static enum pl_code change_state(struct pod_requests *requests, struct request_s
 	                               : PL_OK;
 }
 
+static enum pl_code put_reason(struct pod_requests *requests, struct request_slot *slot,
+                               const struct pod_request *request, struct pod_state *state,
+                               struct pl_err *err)
+{
+	const char *word = request_asks_budgets(request) ? "evicted" : "deleted";
+	const char *message =
+		pl_arena_printf(&slot->arena, "%s by %.120s", word, requests->opts.who);
+
+	if (message == NULL)
+		return pl_err_set(err, PL_NOMEM, "write a message");
+	state->reason = request->reason.len > 0 ? request->reason : pl_span_str(word);
+	state->message = pl_span_str(message);
+	return PL_OK;
+}
+
+static enum pl_code change_state(struct pod_requests *requests, struct request_slot *slot,
+                                 struct request_entry *entry, struct pl_span spec,
+                                 struct pod_state *state, struct pl_err *err)
+{
+	const struct pod_request *request = &entry->request;
+	enum pl_code code = PL_OK;
+	/* A pod that was asked to go before has used its budgets then. */
+	bool stays = state->phase == STATE_BOUND && state->ask == STATE_ASK_NONE;
+
+	entry->disturbs = request_asks_budgets(request) && stays &&
+	                  entry->labels != NULL && state->ended == STATE_ENDED_NOT;
+	if (request->verb == POD_REQUEST_DELETE) {
+		state->ask = STATE_ASK_DELETE;
+		state->awaits_finalizers = has_finalizers(spec);
+	} else if (request->verb == POD_REQUEST_EVICT && stays) {
+		state->ask = STATE_ASK_EVICT;
+	}
+	if (request->ended != STATE_ENDED_NOT && state->ended == STATE_ENDED_NOT)
+		state->ended = request->ended;
+	if (request->verb != POD_REQUEST_ENDED)
+		code = put_reason(requests, slot, request, state, err);
+	return code == PL_OK ? put_state(requests, slot, entry, state, err) : code;
+}
+
+static struct pl_span uid_of(struct request_slot *slot, struct pl_span spec)
+{
+	struct pl_err err = {0};
+	struct reader reader;
+	struct pl_json root = reader_init(&reader, &slot->arena, spec, &err);
+	struct pl_span uid =
+		reader_text(&reader, reader_object(&reader, root, "metadata"), "uid");
+
+	return reader.code == PL_OK ? uid : (struct pl_span){0};
+}
+
+/* The deletion of a pod without a place, which finalizers hold. state: as it stands; phase
+ * Pending and nothing else if there is none. */
+static void await_finalizers(struct pod_requests *requests, struct request_slot *slot,
+                             struct request_entry *entry, struct pl_span spec,
+                             struct pod_state *state)
+{
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	if (state->awaits_finalizers) {
+		pod_requests_report(requests, slot, entry, POD_REQUEST_ALREADY, NULL);
+		return;
+	}
+	if (entry->state_rev == 0) {
+		state->uid = uid_of(slot, spec);
+		state->since_ms = requests->opts.wall_ms;
+	}
+	state->ask = STATE_ASK_DELETE;
+	state->awaits_finalizers = true;
+	state->nominated_cluster = state->nominated_node = (struct pl_span){0};
+	code = put_reason(requests, slot, &entry->request, state, &err);
+	if (code == PL_OK)
+		code = put_state(requests, slot, entry, state, &err);
+	if (code == PL_NOMEM)
+		pod_requests_fail(requests, &err);
+	else if (code != PL_OK)
+		pod_requests_report(requests, slot, entry, POD_REQUEST_MALFORMED,
+		                    err.msg);
+}
+
 static bool is_elsewhere(const struct pod_request *request, const struct pod_state *state)
 {
 	return request->node.len > 0 && (!pl_span_eq(request->node, state->node) ||
@@ -65,15 +124,19 @@ static bool is_elsewhere(const struct pod_request *request, const struct pod_sta
 }
 
 static void judge_state(struct pod_requests *requests, struct request_slot *slot,
-                        struct request_entry *entry, const struct kv_record *record)
+                        struct request_entry *entry, struct pl_span spec,
+                        const struct kv_record *record)
 {
 	struct pl_err err = {0};
 	struct pod_state state;
 	enum pl_code code = state_parse(record->value, &slot->arena, &state, &err);
 	bool placed = code == PL_OK && state_has_place(&state);
 
-	if (code == PL_OK && !placed && entry->request.verb == POD_REQUEST_DELETE)
+	if (code == PL_OK && !placed && entry->request.verb == POD_REQUEST_DELETE) {
+		if (has_finalizers(spec))
+			await_finalizers(requests, slot, entry, spec, &state);
 		return;
+	}
 	if (code == PL_OK && (!placed || is_elsewhere(&entry->request, &state))) {
 		pod_requests_report(requests, slot, entry, POD_REQUEST_SKIPPED, NULL);
 		return;
@@ -83,7 +146,7 @@ static void judge_state(struct pod_requests *requests, struct request_slot *slot
 		return;
 	}
 	if (code == PL_OK)
-		code = change_state(requests, slot, entry, &state, &err);
+		code = change_state(requests, slot, entry, spec, &state, &err);
 	if (code == PL_NOMEM)
 		pod_requests_fail(requests, &err);
 	else if (code != PL_OK)
@@ -97,13 +160,18 @@ static void judge_pod(struct pod_requests *requests, struct request_slot *slot,
                       struct request_entry *entry, const struct kv_record *spec,
                       const struct kv_record *record)
 {
+	struct pl_span value = spec == NULL ? (struct pl_span){0} : spec->value;
+	struct pod_state none = {.phase = STATE_PENDING};
+
 	entry->spec_rev = spec == NULL ? 0 : spec->mod_revision;
 	entry->state_rev = record == NULL ? 0 : record->mod_revision;
 	entry->stage = STAGE_DELETE;
 	if (record != NULL)
-		judge_state(requests, slot, entry, record);
+		judge_state(requests, slot, entry, value, record);
 	else if (entry->request.verb != POD_REQUEST_DELETE)
 		pod_requests_report(requests, slot, entry, POD_REQUEST_SKIPPED, NULL);
+	else if (has_finalizers(value))
+		await_finalizers(requests, slot, entry, value, &none);
 }
 
 static const struct kv_record *find_record(const struct kv_get_result *get,

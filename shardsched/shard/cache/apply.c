@@ -345,6 +345,7 @@ static enum pl_code pod_set_phase(struct sched *sched, struct sched_pod *pod,
 	pod->ask = (unsigned)state->ask & 15U;
 	pod->ended = (unsigned)state->ended & 15U;
 	pod->next_pending = state->next_pending;
+	pod->awaits = state->awaits_finalizers;
 	return PL_OK;
 }
 
@@ -375,7 +376,7 @@ static bool apply_state(struct sched *sched, struct sched_pod *pod,
 	pod->flags &= (uint16_t) ~(POD_BAD_STATE | POD_NO_STATE);
 	if (gone) {
 		pod->phase = PHASE_NONE;
-		pod->ask = pod->ended = pod->next_pending = 0;
+		pod->ask = pod->ended = pod->next_pending = pod->awaits = 0;
 		pod_set_at(sched, pod, 0, 0);
 		pod_set_reason(sched, pod, 0);
 		/* The deleted state told why the pod waits: it starts anew, and is

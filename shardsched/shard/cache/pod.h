@@ -130,6 +130,7 @@ struct sched_pod {
 	uint8_t identity_keys;    /* which labels stand beside the class (identity.h) */
 	unsigned char ask : 4, ended : 4; /* enum state_ask, enum state_ended */
 	bool next_pending : 1;            /* the state asks for another placement */
+	bool awaits : 1;                  /* asked to go, and finalizers keep the keys */
 	bool asks_state : 1;              /* the state is to be read with the spec */
 	bool relisted : 1; /* the pod may have been replaced since it was read */
 	bool edited : 1;   /* the spec has changed since it was created */

@@ -566,7 +566,7 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 	pod->rev[FACT_SPEC] = pod->rev[FACT_STATE] = 0;
 	pod->flags &= (uint16_t)~POD_BAD_STATE;
 	pod->phase = PHASE_NONE;
-	pod->ask = pod->ended = pod->next_pending = 0;
+	pod->ask = pod->ended = pod->next_pending = pod->awaits = 0;
 	pod->flags &= (uint16_t) ~(POD_DELETED | POD_TAINTED | POD_NO_STATE);
 	pod_set_at(sched, pod, 0, 0);
 	pod_set_reason(sched, pod, 0);

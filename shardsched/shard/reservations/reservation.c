@@ -17,6 +17,7 @@
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/pending_status.h"
 #include "shardsched/shard/report.h"
+#include "shardsched/shard/termination/termination.h"
 #include "store/base/alloc.h"
 
 /* -- amounts ----------------------------------------------------------------- */
@@ -186,6 +187,7 @@ static bool is_not_wanted(const struct sched *sched, const struct sched_node *no
 		return false; /* an event about the spec is deferred to the answer */
 	return pod->rev[FACT_SPEC] == 0 || pod->spec == NULL || pod->listed > 0 ||
 	       (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING) ||
+	       termination_is_wanted(pod) ||
 	       (pod->flags & (POD_HAS_NODE_NAME | POD_ENDED | POD_NO_PROFILE)) != 0 ||
 	       pod->nominated != node || !is_of_spec(&reservation->is, pod->spec);
 }

@@ -163,6 +163,7 @@ static enum pl_code print_state(struct sched *sched, struct shard_txn *txn,
 	struct pod_state state = {
 		.phase = STATE_PENDING,
 		.ask = (enum state_ask)pod->ask,
+		.awaits_finalizers = pod->awaits,
 		.uid = pod_uid_text(sched, pod, uid),
 		.shard = pl_span_str(sched->shard),
 		.epoch = txn_epoch(sched, pod->key[0]),

@@ -59,7 +59,8 @@ static struct pod_state state_of(const struct sched_pod *pod)
 	return (struct pod_state){.phase = (enum state_phase)pod->phase,
 	                          .ask = (enum state_ask)pod->ask,
 	                          .ended = (enum state_ended)pod->ended,
-	                          .next_pending = pod->next_pending};
+	                          .next_pending = pod->next_pending,
+	                          .awaits_finalizers = pod->awaits};
 }
 
 bool termination_is_wanted(const struct sched_pod *pod)

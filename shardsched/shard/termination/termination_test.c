@@ -110,6 +110,106 @@ T_CASE(a_pod_that_is_deleted_keeps_its_place_until_it_has_ended)
 	down();
 }
 
+/* Asked to go by a writer that saw finalizers, or has taken the last one away. */
+static void put_deletion(const char *name, enum state_ended ended, bool awaits)
+{
+	struct pl_buf buf = {.max = 4096};
+	int phase;
+	struct pod_state state = rig_state(&rig, 1, name, &phase);
+	char key[128];
+
+	state.ask = STATE_ASK_DELETE;
+	state.awaits_finalizers = awaits;
+	state.ended = ended;
+	T_OK(state_print(&state, &buf, &rig.err), &rig.err);
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/state", name);
+	rig.store.revision++;
+	rig_set(&rig.store, pl_span_str(key), pl_buf_span(&buf));
+	pl_buf_done(&buf);
+}
+
+T_CASE(a_pod_with_finalizers_gives_its_place_back_and_keeps_its_keys)
+{
+	struct pod_state state;
+	int phase;
+
+	up_with("a");
+	rig_pod(&rig, 1, "b", "3", "");
+	put_deletion("a", STATE_ENDED_NOT, true);
+	later();
+	state = rig_state(&rig, 1, "a", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	T_TRUE(state.ask == STATE_ASK_DELETE && state.awaits_finalizers);
+	T_STR(phase_of("b"), "Pending");
+	put_deletion("a", STATE_ENDED_SUCCEEDED, true);
+	later();
+	state = rig_state(&rig, 1, "a", &phase);
+	T_TRUE(is_there("a"));
+	T_EQ(phase, STATE_SUCCEEDED);
+	T_TRUE(state.ask == STATE_ASK_DELETE && state.awaits_finalizers);
+	T_STR(phase_of("b"), "Bound");
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 1);
+	/* A shard that lists everything anew leaves it alone, too. */
+	rig_lost(&rig, 1);
+	rig_own(&rig, 1);
+	later();
+	T_TRUE(is_there("a"));
+	down();
+}
+
+T_CASE(a_pod_without_finalizers_any_more_goes_as_any_other)
+{
+	up_with("a");
+	put_deletion("a", STATE_ENDED_NOT, true);
+	later();
+	put_deletion("a", STATE_ENDED_NOT, false);
+	later();
+	T_STR(phase_of("a"), "Terminating");
+	put_deletion("a", STATE_ENDED_FAILED, false);
+	later();
+	T_TRUE(!is_there("a"));
+	T_STR(phase_of("a"), "");
+	down();
+}
+
+T_CASE(a_waiting_pod_with_finalizers_is_not_placed_any_more)
+{
+	struct pod_state state;
+	int phase;
+
+	up_with("a");
+	rig_pod(&rig, 1, "b", "3", "");
+	later();
+	T_STR(phase_of("b"), "Pending");
+	put_deletion("b", STATE_ENDED_NOT, true);
+	put_request("a", (struct pod_request_facts){STATE_ASK_DELETE, STATE_ENDED_GONE});
+	later();
+	T_TRUE(!is_there("a"));
+	state = rig_state(&rig, 1, "b", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_TRUE(state.ask == STATE_ASK_DELETE && state.awaits_finalizers);
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 0);
+	down();
+}
+
+T_CASE(a_pod_with_finalizers_goes_on_when_its_node_is_gone)
+{
+	struct pod_state state;
+	int phase;
+
+	up_with("a");
+	put_deletion("a", STATE_ENDED_NOT, true);
+	later();
+	rig_del(&rig, "/nodes/0000/east/n-1");
+	rig_del(&rig, "/alloc/0000/east/n-1");
+	later();
+	state = rig_state(&rig, 1, "a", &phase);
+	T_EQ(phase, STATE_FAILED);
+	T_TRUE(state.ask == STATE_ASK_DELETE && state.awaits_finalizers);
+	T_TRUE(is_there("a"));
+	down();
+}
+
 T_CASE(a_pod_that_is_evicted_is_placed_again)
 {
 	int phase;

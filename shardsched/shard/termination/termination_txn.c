@@ -80,6 +80,10 @@ static enum pl_code print_state(struct sched *sched, struct shard_txn *txn,
 		state.ask = deleted ? STATE_ASK_DELETE : STATE_ASK_NONE;
 		state.next_pending = next_is_pending(pod);
 	}
+	if (pod->awaits) {
+		state.ask = STATE_ASK_DELETE;
+		state.awaits_finalizers = true;
+	}
 	if (end != STATE_TRANSITION_PENDING) {
 		state.cluster = sched_text(sched, pod->at[0]);
 		state.node = sched_text(sched, pod->at[1]);
@@ -367,7 +371,9 @@ static void apply_end(struct sched *sched, const struct txn_entry *entry,
 	if (end == STATE_TRANSITION_TERMINATE)
 		return;
 	pod->attempts = end == STATE_TRANSITION_PENDING ? 0 : pod->attempts;
-	pod->ask = pod->ended = pod->next_pending = 0;
+	if (!pod->awaits)
+		pod->ask = STATE_ASK_NONE;
+	pod->ended = pod->next_pending = 0;
 	pod_set_at(sched, pod, 0, 0);
 	pod_set_reason(sched, pod, 0);
 }

@@ -129,6 +129,7 @@ static inline void start(void)
 	                                                 : 4,
 	                                .timeout_ms = 100,
 	                                .patience_ms = 3000,
+	                                .wall_ms = 7000,
 	                                .who = "ann@h1",
 	                                .past_budgets = job.past,
 	                                .next = next,
