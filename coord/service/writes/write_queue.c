@@ -5,6 +5,8 @@
  *	                  |  ^
  *	   unknown, away  v  | after a while, the same request
  *	                PAUSED
+ *
+ * A batch that the store refuses goes back to the waiting writes, to be sent one by one.
  */
 #include "coord/service/writes/write_queue.h"
 
@@ -69,8 +71,11 @@ static void kick(struct write_queue *queue)
 
 static void fail_write(struct write *write, const struct pl_err *err)
 {
-	struct write_outcome outcome = {.result = WRITE_FAILED, .err = err};
+	struct pl_err why = *err;
+	struct write_outcome outcome = {.result = WRITE_FAILED, .err = &why};
 
+	if (write->unsure && why.code != PL_UNKNOWN)
+		(void)pl_err_unknown(&why);
 	pl_list_del(&write->link);
 	write->done(write, &outcome);
 }
@@ -262,7 +267,7 @@ static void settle_write(struct write_slot *slot, struct write *write,
 	} else if (!read_verdicts(slot, write, result, found, &refused)) {
 		(void)pl_err_set(&err, PL_PROTO, "the store's answer is not to this txn");
 		outcome = (struct write_outcome){.result = WRITE_FAILED, .err = &err};
-	} else if (slot->again && write->entries > 0 &&
+	} else if ((slot->again || write->unsure) && write->entries > 0 &&
 	           found[0].verdict == BUILDER_OURS) {
 		outcome.result = WRITE_DONE;
 		outcome.revision = written_at(&found[0]);
@@ -295,6 +300,21 @@ static void fail_slot(struct write_slot *slot, const struct pl_err *err)
 	kick(slot->queue);
 }
 
+/* One of the writes is at fault, or all are: each goes again alone. */
+static void split_slot(struct write_slot *slot)
+{
+	slot->state = WRITE_SLOT_IDLE;
+	while (!pl_list_empty(&slot->writes)) {
+		struct write *write = write_of(slot->writes.prev);
+
+		write->unsure = write->unsure || slot->again;
+		if (write->attempts < ALONE_AFTER)
+			write->attempts = ALONE_AFTER;
+		wait_again(slot->queue, write);
+	}
+	kick(slot->queue);
+}
+
 /* Whether sending again may help. A write that times out ends as PL_UNKNOWN. */
 static bool is_passing(enum pl_code code)
 {
@@ -315,6 +335,10 @@ static void retry_slot(struct write_slot *slot, const struct pl_err *err)
 		pl_timer_set(&slot->timer, now_ms + slot->pause_ms);
 		slot->pause_ms = slot->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS
 		                                                   : slot->pause_ms * 2;
+		return;
+	}
+	if (!is_passing(err->code) && err->code != PL_CANCELED && slot->count > 1) {
+		split_slot(slot);
 		return;
 	}
 	if (slot->again && last.code != PL_UNKNOWN)
@@ -444,6 +468,7 @@ enum pl_code write_queue_add(struct write_queue *queue, struct write *write,
 		                  (unsigned)queue->waiting_count);
 	write->since_ms = kv_now_ms(queue->opts.kv);
 	write->attempts = 0;
+	write->unsure = false;
 	pl_list_init(&write->link);
 	pl_list_add_tail(&queue->waiting, &write->link);
 	queue->waiting_count++;

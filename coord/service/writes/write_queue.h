@@ -7,7 +7,9 @@
  *
  * A write is some entries of the txn builder. Writes whose entries do not meet travel in
  * one transaction; if its compares fail, only the writes whose own compares failed are
- * refused, with the records that stand there, and the others go again at once.
+ * refused, with the records that stand there, and the others go again at once. When the
+ * store refuses the transaction as such (a lease is gone, a key is not this user's), its
+ * writes go again one by one, and only those fail that are refused alone.
  *
  * Invariants
  *  - done is called exactly once for each write that was added, never inside
@@ -69,6 +71,7 @@ struct write {
 	uint32_t entry, entries; /* in the builder */
 	uint32_t expect;         /* the entry of expect_key; UINT32_MAX: none */
 	uint32_t attempts;
+	bool unsure; /* an attempt in another transaction may have been applied */
 };
 
 struct write_queue;

@@ -252,6 +252,76 @@ T_CASE(closing_cancels_what_waits_and_lets_end_what_flies)
 	kit_close(&kit);
 }
 
+static bool add_leased(struct write *write, struct txn_builder *builder)
+{
+	struct put *put = write->ctx;
+
+	return builder_put_leased(builder, pl_span_str(put->key), put->compared,
+	                          pl_span_str(put->value), 4711);
+}
+
+/* A transaction with a lease that is gone is refused as a whole. */
+T_CASE(a_write_that_the_store_refuses_fails_alone)
+{
+	up();
+	for (unsigned i = 0; i < 8; i++)
+		begin_new(i);
+	all[3].write.add = add_leased;
+	(void)kit_put(&kit, "/k/0004", "another");
+	kit_until(&kit, 100);
+	for (unsigned i = 0; i < 8; i++) {
+		T_EQ(all[i].ended, 1);
+		T_EQ(all[i].result, i == 3   ? WRITE_FAILED
+		                    : i == 4 ? WRITE_REFUSED
+		                             : WRITE_DONE);
+	}
+	T_EQ(all[3].code, PL_NOLEASE);
+	/* Later ones share transactions again. */
+	for (unsigned i = 10; i < 20; i++)
+		begin_new(i);
+	kit_until(&kit, 200);
+	T_EQ(all[10].result, WRITE_DONE);
+	T_EQ(all[10].revision, all[19].revision);
+	down();
+}
+
+/* The first attempt was applied, and its answer is lost; the next ones are refused. */
+T_CASE(writes_of_a_refused_batch_know_what_was_applied_before)
+{
+	static const struct faulty_rule lose = {.what = FAULTY_LOSE_ANSWER,
+	                                        .ops = 1u << KV_TXN,
+	                                        .per_mille = 1000,
+	                                        .count = 1,
+	                                        .delay_max_ms = 1};
+	const struct faulty_rule refuse = {.what = FAULTY_REFUSE,
+	                                   .ops = 1u << KV_TXN,
+	                                   .prefix = PL_SPAN_LIT("/k/0002"),
+	                                   .per_mille = 1000,
+	                                   .code = PL_DENIED};
+	struct kv *inner = NULL, *outer = NULL;
+
+	kit_open(&kit, NULL);
+	T_OK(faulty_open(kit.kv, t_seed(), &lose, 1, &inner, &kit.err), &kit.err);
+	T_OK(faulty_open(inner, t_seed(), &refuse, 1, &outer, &kit.err), &kit.err);
+	faulty_pause(outer, true);
+	open_queue(outer);
+	for (unsigned i = 0; i < 4; i++)
+		begin_new(i);
+	kit_until(&kit, 5);
+	T_EQ(faulty_count(inner, FAULTY_LOSE_ANSWER), 1);
+	T_EQ(all[0].ended, 0);
+	faulty_pause(outer, false);
+	kit_until(&kit, 1000);
+	for (unsigned i = 0; i < 4; i++) {
+		T_EQ(all[i].ended, 1);
+		T_EQ(all[i].result, i == 2 ? WRITE_FAILED : WRITE_DONE);
+	}
+	T_EQ(all[2].code, PL_UNKNOWN);
+	T_TRUE(all[0].revision > 0 && all[0].revision == all[3].revision);
+	kit.kv = outer;
+	down();
+}
+
 /* Whether the store has the put's own value. */
 static bool stands(const struct put *put, int64_t *revision)
 {
