@@ -300,3 +300,87 @@ T_CASE(a_namespace_waits_for_a_pod_with_finalizers)
 	T_EQ(rig.status, 404);
 	down();
 }
+
+/* -- collections ---------------------------------------------------------------------------- */
+
+#define MAPS SHOP "/configmaps"
+#define MAP_KEY "/objects/core/configmaps/shop/"
+
+static void create_map(const char *name, const char *meta)
+{
+	char text[300];
+
+	(void)snprintf(text, sizeof text, "{\"metadata\":{\"name\":\"%s\"%s}}", name,
+	               meta);
+	api_rig_want(&rig, "POST", MAPS, text, 201);
+}
+
+/* Another writer's value of an object, with that label. */
+static void other_changes(void *ctx)
+{
+	static char value[300];
+	static unsigned number;
+
+	(void)snprintf(
+		value, sizeof value,
+		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+		"\"b\",\"namespace\":\"shop\",\"uid\":\"u\",\"labels\":{\"app\":\"%s\"}},"
+		"\"data\":{\"n\":\"%u\"}}",
+		(const char *)ctx, number++);
+	api_rig_send_put(&rig, MAP_KEY "b", value);
+}
+
+T_CASE(a_collection_is_deleted_with_what_changes_meanwhile)
+{
+	static char web[] = "web";
+
+	up();
+	create_map("a", ",\"labels\":{\"app\":\"web\"}");
+	create_map("b", ",\"labels\":{\"app\":\"web\"}");
+	create_map("c", ",\"labels\":{\"app\":\"db\"}");
+	api_rig_before(&rig, MAP_KEY "b", 3, other_changes, web);
+	api_rig_want(&rig, "DELETE", MAPS "?labelSelector=app%3Dweb", NULL, 200);
+	api_rig_want(&rig, "GET", MAPS "?labelSelector=app", NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), 1);
+	T_STR(api_rig_text(&rig, "items.0.metadata.name"), "c");
+	down();
+}
+
+T_CASE(what_is_selected_no_more_is_left_when_a_collection_is_deleted)
+{
+	static char db[] = "db";
+
+	up();
+	create_map("a", ",\"labels\":{\"app\":\"web\"}");
+	create_map("b", ",\"labels\":{\"app\":\"web\"}");
+	api_rig_before(&rig, MAP_KEY "b", 1, other_changes, db);
+	api_rig_want(&rig, "DELETE", MAPS "?labelSelector=app%3Dweb", NULL, 200);
+	api_rig_want(&rig, "GET", MAPS "?labelSelector=app", NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), 1);
+	T_STR(api_rig_text(&rig, "items.0.metadata.name"), "b");
+	down();
+}
+
+T_CASE(a_collection_that_never_rests_is_no_success)
+{
+	static char web[] = "web";
+
+	up();
+	create_map("b", "");
+	api_rig_before(&rig, MAP_KEY "b", 1000, other_changes, web);
+	api_rig_want(&rig, "DELETE", MAPS, NULL, 409);
+	T_STR(api_rig_text(&rig, "reason"), "Conflict");
+	api_rig_before(&rig, MAP_KEY "b", 0, other_changes, web);
+	api_rig_want(&rig, "GET", MAPS "/b", NULL, 200);
+	down();
+}
+
+T_CASE(a_budget_that_is_counted_meanwhile_goes_with_its_collection)
+{
+	up();
+	api_rig_want(&rig, "POST", BUDGETS, budget("", 1), 201);
+	api_rig_before(&rig, BUDGET_KEY, 1, other_counts, NULL);
+	api_rig_want(&rig, "DELETE", BUDGETS, NULL, 200);
+	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 404);
+	down();
+}

@@ -5,7 +5,7 @@
 #include "coord/api/verbs/finalizer.h"
 #include "store/base/alloc.h"
 
-enum { DELETER_BATCH = 256 };
+enum { DELETER_BATCH = 256, ROUNDS_MAX = 10 };
 
 struct deleter;
 
@@ -35,6 +35,9 @@ struct deleter {
 	unsigned flying;
 	bool filling;
 	uint64_t deleted;
+	uint64_t changed; /* objects of this round that other writers were faster with */
+	unsigned rounds;
+	struct cache_wait fresh;
 	struct pl_err err; /* PL_OK: nothing has failed */
 	struct pl_timer kick;
 };
@@ -84,9 +87,9 @@ static void on_deletion(struct write *write, const struct write_outcome *outcome
 	struct deleter_entry *entry = write->ctx;
 	struct deleter *deleter = entry->deleter;
 
-	/* An object that another writer has changed or deleted first does not count. */
 	cache_entry_unref(entry->held);
 	deleter->deleted += outcome->result == WRITE_DONE;
+	deleter->changed += outcome->result == WRITE_REFUSED;
 	if (outcome->result == WRITE_FAILED && deleter->err.code == PL_OK)
 		deleter->err = *outcome->err;
 	deleter->flying--;
@@ -140,6 +143,7 @@ static void on_pod(void *ctx, const struct pod_request *request,
 	deleter->deleted += outcome == POD_REQUEST_GONE ||
 	                    outcome == POD_REQUEST_ACCEPTED ||
 	                    outcome == POD_REQUEST_ALREADY;
+	deleter->changed += outcome == POD_REQUEST_MALFORMED;
 }
 
 static void on_pods(void *ctx, const struct pl_err *err)
@@ -180,6 +184,7 @@ static void on_budget(void *ctx, enum budget_outcome outcome, int64_t revision,
 	(void)outcome;
 	(void)revision;
 	deleter->deleted += err == NULL;
+	deleter->changed += err != NULL && err->code == PL_CONFLICT;
 	if (err != NULL && err->code != PL_NOTFOUND && err->code != PL_CONFLICT &&
 	    deleter->err.code == PL_OK)
 		deleter->err = *err;
@@ -288,11 +293,45 @@ static bool fill_batch(struct deleter *deleter)
 	return deleter->count > 0;
 }
 
-static void on_kick(void *ctx)
+/* -- rounds -------------------------------------------------------------------------------- */
+
+static void on_fresh(void *ctx, int64_t revision, const struct pl_err *err)
 {
 	struct deleter *deleter = ctx;
 
-	if (deleter->err.code != PL_OK || !fill_batch(deleter)) {
+	(void)revision;
+	deleter->flying--;
+	if (err != NULL)
+		deleter->err = *err;
+	go_on(deleter);
+}
+
+/* Walks again from the beginning, over what the other writers have written. */
+static void begin_round(struct deleter *deleter)
+{
+	struct cache *cache = deleter->api->sources->source[deleter->source].cache;
+
+	deleter->changed = 0;
+	deleter->after.len = 0;
+	if (++deleter->rounds == ROUNDS_MAX)
+		(void)pl_err_set(&deleter->err, PL_CONFLICT,
+		                 "objects of the collection keep changing");
+	else if (cache_wait(cache, &deleter->fresh, 0, REQUEST_FRESH_MS, on_fresh,
+	                    deleter, &deleter->err) == PL_OK)
+		deleter->flying++;
+	go_on(deleter);
+}
+
+static void on_kick(void *ctx)
+{
+	struct deleter *deleter = ctx;
+	bool some = deleter->err.code == PL_OK && fill_batch(deleter);
+
+	if (!some && deleter->err.code == PL_OK && deleter->changed > 0) {
+		begin_round(deleter);
+		return;
+	}
+	if (!some) {
 		deleter_end(deleter);
 		return;
 	}

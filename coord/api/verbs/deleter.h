@@ -3,7 +3,9 @@
  * filter. Pods are asked to go, 64 in a transaction; others are deleted as they were seen,
  * and what has changed meanwhile is looked at again.
  *
- *	walk --batch--> writes, pod requests --> walk ... --> done
+ *	walk --batch--> writes, pod requests --> walk ... --> end --nothing changed--> done
+ *	  ^                                                     |
+ *	  `-- the informer is as new as the store --------------' some changed meanwhile
  */
 #ifndef COORD_API_VERBS_DELETER_H
 #define COORD_API_VERBS_DELETER_H
@@ -19,7 +21,7 @@ struct deleter_opts {
 	int64_t grace_s;                    /* of pods; 0: at once, -1: as they say */
 	bool dry_run;
 	/* count: objects that are gone or going. err NULL: all that were there at the
-	 * beginning. The deleter is gone. */
+	 * beginning; PL_CONFLICT: some keep changing. The deleter is gone. */
 	void (*done)(void *ctx, uint64_t count, const struct pl_err *err);
 	void *ctx;
 };
