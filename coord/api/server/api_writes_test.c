@@ -384,3 +384,79 @@ T_CASE(a_budget_that_is_counted_meanwhile_goes_with_its_collection)
 	api_rig_want(&rig, "GET", BUDGETS "/web", NULL, 404);
 	down();
 }
+
+/* -- the status of a pod --------------------------------------------------------------------- */
+
+static void put_state_of_a(const char *members)
+{
+	char state[400];
+
+	(void)snprintf(state, sizeof state,
+	               "{\"v\":1,\"uid\":\"u\",%s,\"shard\":\"s-0\",\"since\":"
+	               "\"2026-11-21T09:00:00.000Z\"}",
+	               members);
+	api_rig_put(&rig, pod_key("a", "state"), state);
+}
+
+#define ON_NODE "\"cluster\":\"east\",\"node\":\"n-1\""
+#define READY "{\"type\":\"Ready\",\"status\":\"True\"}"
+
+/* A client adds a condition, and says nothing of the phase. */
+T_CASE(a_status_that_was_only_shown_is_not_stored)
+{
+	static const char *const states[] = {
+		"\"phase\":\"Bound\"," ON_NODE, "\"phase\":\"Pending\"",
+		"\"phase\":\"Pending\",\"nominated\":{" ON_NODE "}",
+		"\"phase\":\"Terminating\"," ON_NODE, "\"phase\":\"Failed\"," ON_NODE};
+
+	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++) {
+		const char *spec;
+
+		up();
+		create_pod("a", "");
+		put_state_of_a(states[i]);
+		/* By type, so that PodScheduled is sent back, too. */
+		rig.content_type = "application/strategic-merge-patch+json";
+		api_rig_want(&rig, "PATCH", PODS "/a/status",
+		             "{\"status\":{\"conditions\":[" READY "]}}", 200);
+		rig.content_type = NULL;
+		spec = api_rig_get(&rig, pod_key("a", "spec"), NULL);
+		T_TRUE(strstr(spec, "\"status\":{\"conditions\":[{\"type\":\"Ready\"") !=
+		       NULL);
+		T_TRUE(strstr(spec, "\"phase\"") == NULL);
+		T_TRUE(strstr(spec, "\"reason\"") == NULL);
+		T_TRUE(strstr(spec, "PodScheduled\",\"status") == NULL);
+		T_TRUE(strstr(spec, "nominated") == NULL);
+		/* So the state's phase is shown as soon as there is another one. */
+		put_state_of_a("\"phase\":\"Bound\"," ON_NODE);
+		api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+		T_STR(api_rig_text(&rig, "status.phase"), "Pending");
+		T_STR(api_rig_text(&rig, "status.reason"), "Bound");
+		T_STR(api_rig_text(&rig, "status.conditions.0.type"), "PodScheduled");
+		T_STR(api_rig_text(&rig, "status.conditions.1.type"), "Ready");
+		T_EQ(api_rig_count(&rig, "status.conditions"), 2);
+		down();
+	}
+}
+
+T_CASE(a_phase_that_a_client_says_is_stored)
+{
+	up();
+	create_pod("a", "");
+	put_state_of_a("\"phase\":\"Bound\"," ON_NODE);
+	/* The kubelet says so itself while it fetches images. */
+	merge_patch(PODS "/a/status",
+	            "{\"status\":{\"phase\":\"Pending\",\"reason\":null}}", 200);
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+	T_STR(api_rig_text(&rig, "status.phase"), "Pending");
+	T_TRUE(api_rig_text(&rig, "status.reason") == NULL);
+	merge_patch(PODS "/a/status", "{\"status\":{\"phase\":\"Running\"}}", 200);
+	merge_patch(PODS "/a/status", "{\"status\":{\"conditions\":[" READY "]}}", 200);
+	api_rig_want(&rig, "GET", PODS "/a", NULL, 200);
+	T_STR(api_rig_text(&rig, "status.phase"), "Running");
+	T_TRUE(api_rig_text(&rig, "status.reason") == NULL);
+	/* A change of the rest keeps it. */
+	merge_patch(PODS "/a", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 200);
+	T_STR(api_rig_text(&rig, "status.phase"), "Running");
+	down();
+}

@@ -148,52 +148,6 @@ void change_conflict(struct change *change)
 
 /* -- what is stored ------------------------------------------------------------------- */
 
-bool change_stores(const struct change *change, const char *outer, const char *inner)
-{
-	struct pl_span value =
-		object_member(change->current.part[OBJECT_MAIN]->value, outer);
-
-	return value.len > 0 && value.at[0] == '{' && object_member(value, inner).len > 0;
-}
-
-/* A pod's place, end and status are in its state, or computed; what is stored keeps only
- * what clients have written. */
-static bool strip_pod(struct change *change)
-{
-	struct pl_arena *arena = &change->request->arena;
-	struct cJSON *root = change->wanted.root;
-	struct cJSON *meta = json_get(root, "metadata"), *spec = json_get(root, "spec");
-	struct cJSON *status = json_get(root, "status");
-	struct pl_span stored;
-	struct json_tree tree;
-	struct pl_err err = {0};
-
-	if (change->kind == CHANGE_CREATE) {
-		(void)json_remove(root, "status");
-		return true;
-	}
-	(void)json_remove(meta, "deletionTimestamp");
-	(void)json_remove(meta, "deletionGracePeriodSeconds");
-	if (!change_stores(change, "metadata", "uid"))
-		(void)json_remove(meta, "uid");
-	if (spec != NULL && !change_stores(change, "spec", "nodeName"))
-		(void)json_remove(spec, "nodeName");
-	if (change->is_status) {
-		if (status != NULL &&
-		    pl_span_eq(meta_text(status, "reason"), PL_SPAN_LIT("Bound")))
-			(void)json_remove(status, "reason");
-		return true;
-	}
-	stored = object_member(change->current.part[OBJECT_MAIN]->value, "status");
-	if (stored.len == 0) {
-		(void)json_remove(root, "status");
-		return true;
-	}
-	return json_tree_parse(arena, stored, NULL, &tree, &err) == PL_OK &&
-	       json_set(arena, root, "status",
-	                json_new_copy(arena, json_tree_root(&tree)));
-}
-
 /* Removes the members that only the answer shows: they are computed anew each time. */
 static bool strip_shown(struct change *change)
 {
@@ -203,7 +157,7 @@ static bool strip_shown(struct change *change)
 		(void)json_remove(meta, "resourceVersion");
 		(void)json_remove(meta, "selfLink");
 	}
-	return change->source != SOURCE_PODS || strip_pod(change);
+	return change->source != SOURCE_PODS || pod_strip(change);
 }
 
 /* A node's own name has no cluster in it. */

@@ -156,14 +156,19 @@ bool event_refuse_derived(struct request *request);
 void change_commit(struct change *change);
 /* The object as it will be, with that revision, in the shape that the client wants. */
 void change_answer(struct change *change, int http_status, int64_t revision);
-/* Whether the current object has the member itself, so that it is not only shown. */
-bool change_stores(const struct change *change, const char *outer, const char *inner);
 void change_show(struct change *change, int http_status, const struct object *object);
 void change_drop(struct change *change);
 /* Hands request->write over to the queue. */
 void change_enqueue(struct change *change);
 bool object_key(const struct schema_resource *resource, struct pl_span namespace,
                 struct pl_span name, struct keys_text *out);
+/* pod_strip.c */
+
+/* Whether the current object has the member itself, so that it is not only shown. */
+bool change_stores(const struct change *change, const char *outer, const char *inner);
+/* Takes from the wanted pod what is only shown. False: no memory. */
+bool pod_strip(struct change *change);
+
 /* pod_change.c */
 bool pod_admit(struct change *change);
 bool pod_admit_checked(struct change *change);
