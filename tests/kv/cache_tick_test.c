@@ -128,6 +128,24 @@ T_CASE(a_revision_that_is_reached_costs_no_tick)
 	close_store();
 }
 
+/* The wait for a change that the store is known to have made. */
+T_CASE(a_change_that_is_known_costs_no_tick)
+{
+	struct told_wait change = {.name = "change"};
+
+	open_behind(&mute, NULL, 0);
+	T_EQ(cache_wait_change(fix.cache, &change.wait, 4, LONG, on_end, &change, NULL),
+	     PL_OK);
+	run_on(SOON);
+	T_STR(fix.story, "");
+	(void)set_key("p/b", "1"); /* 4 */
+	run_on(SOON);
+	T_STR(fix.story, "change ok 4\n");
+	T_EQ(ticks(), 0);
+	cache_is_true();
+	close_store();
+}
+
 static const struct faulty_rule slow_puts = {.what = FAULTY_SLOW_ANSWER,
                                              .ops = 1u << KV_PUT,
                                              .per_mille = 1000,

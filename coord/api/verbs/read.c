@@ -1,4 +1,4 @@
-/* GET of an object, lists in pages and pieces, and the beginning of watches. */
+/* Lists in pages and pieces, and the beginning of watches. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,49 +15,6 @@ enum {
 	WATCH_MS_LEAST = 1800 * 1000,
 	TIMEOUT_S_MAX = 86400,
 };
-
-/* -- one object ------------------------------------------------------------------------ */
-
-static void answer_not_found(struct request *request)
-{
-	struct api_status status =
-		status_not_found(&request->arena, request_about(request));
-
-	answer_status(request, &status);
-}
-
-static void get_fresh(struct request *request)
-{
-	struct shown_walk walk;
-	struct object object;
-
-	if (!shown_get(request->api->sources, request->path.resource,
-	               request->path.namespace, request->path.name, &walk, &object))
-		answer_not_found(request);
-	else if (pl_span_eq(request->path.subresource, PL_SPAN_LIT("scale")))
-		answer_scale(request, 200, &object);
-	else
-		answer_object(request, 200, &object);
-}
-
-static bool known_subresource(const struct request *request)
-{
-	struct pl_span sub = request->path.subresource;
-	uint16_t has = request->path.resource->subresources;
-
-	return sub.len == 0 ||
-	       (pl_span_eq(sub, PL_SPAN_LIT("status")) &&
-	        (has & SCHEMA_SUB_STATUS) != 0) ||
-	       (pl_span_eq(sub, PL_SPAN_LIT("scale")) && (has & SCHEMA_SUB_SCALE) != 0);
-}
-
-void request_get(struct request *request)
-{
-	if (known_subresource(request))
-		request_when_fresh(request, get_fresh);
-	else
-		answer_not_found(request);
-}
 
 /* -- lists ----------------------------------------------------------------------------- */
 

@@ -352,6 +352,20 @@ void request_wait(struct request *request, struct cache *cache, int64_t revision
 	wait_for(request, cache);
 }
 
+void request_wait_change(struct request *request, struct cache *cache, int64_t revision,
+                         void (*fresh)(struct request *request))
+{
+	struct pl_err err = {0};
+
+	request->also = NULL;
+	request->fresh = fresh;
+	if (cache_wait_change(cache, &request->wait, revision, REQUEST_FRESH_MS, on_fresh,
+	                      request, &err) == PL_OK)
+		request->busy++;
+	else
+		answer_store_error(request, &err);
+}
+
 /* Partitions and configurations are there without a key, too. */
 static bool object_without_key(struct request *request, struct object *out)
 {

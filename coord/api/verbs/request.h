@@ -92,7 +92,7 @@ struct request {
 	struct bulk_item *bulk; /* of an item of a List, until it is answered */
 	/* Ends what is under way for a client that has gone; NULL: it ends by itself. */
 	void (*abandon)(struct request *request);
-	void *work; /* of abandon; in the arena */
+	void *work; /* of abandon, or of a GET; in the arena */
 };
 
 /* Begins the request; it answers, now or later. */
@@ -137,11 +137,14 @@ void request_when_fresh(struct request *request, void (*fresh)(struct request *r
 /* Calls fresh when the informer is as new as the revision. */
 void request_wait(struct request *request, struct cache *cache, int64_t revision,
                   void (*fresh)(struct request *request));
+/* The same for a revision at which the store has changed a key of the informer's. */
+void request_wait_change(struct request *request, struct cache *cache, int64_t revision,
+                         void (*fresh)(struct request *request));
 bool request_object(struct request *request, struct object *out);
 /* The selectors of the query. False: it has been answered. */
 bool request_filter(struct request *request, struct object_filter *filter);
 
-/* read.c */
+/* get.c, read.c */
 void request_get(struct request *request);
 void request_list(struct request *request);
 void request_watch(struct request *request);

@@ -257,6 +257,12 @@ struct cache_wait {
 PL_NODISCARD enum pl_code cache_wait(struct cache *cache, struct cache_wait *wait,
                                      int64_t revision, uint64_t timeout_ms,
                                      cache_wait_fn *fn, void *ctx, struct pl_err *err);
+/* The same for a revision at which the store is known to have changed a key that the cache
+ * holds or has held: the watch shows it by itself, and nothing is asked or put. */
+PL_NODISCARD enum pl_code cache_wait_change(struct cache *cache, struct cache_wait *wait,
+                                            int64_t revision, uint64_t timeout_ms,
+                                            cache_wait_fn *fn, void *ctx,
+                                            struct pl_err *err);
 /* fn is not called any more. May be called from any callback, and for a wait that has
  * ended or is zeroed. */
 void cache_wait_end(struct cache_wait *wait);

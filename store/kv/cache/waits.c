@@ -309,23 +309,41 @@ void cache_waits_cancel_question(struct cache *cache)
 
 /* -- waits --------------------------------------------------------------------------- */
 
-enum pl_code cache_wait(struct cache *cache, struct cache_wait *wait, int64_t revision,
-                        uint64_t timeout_ms, cache_wait_fn *fn, void *ctx,
-                        struct pl_err *err)
+/* known: the store has a change at the revision, which the watch brings. */
+static enum pl_code wait_begin(struct cache *cache, struct cache_wait *wait,
+                               int64_t revision, bool known, uint64_t timeout_ms,
+                               struct pl_err *err)
 {
 	PL_ASSERT(cache->state != CACHE_STOPPING && revision >= 0);
-	*wait = (struct cache_wait){
-		.cache = cache, .revision = revision, .fn = fn, .ctx = ctx};
 	if (pl_timer_init(&wait->timer, kv_timers(cache->kv), on_timeout, wait) !=
 	    PL_OK) {
 		wait->cache = NULL;
 		return pl_err_set(err, PL_NOMEM, "wait for revision %" PRId64, revision);
 	}
 	pl_timer_set(&wait->timer, kv_now_ms(cache->kv) + timeout_ms);
-	if (revision != 0 && revision <= cache->revision)
+	if (known || (revision != 0 && revision <= cache->revision))
 		add_waiting(cache, wait);
 	else
 		pl_list_add_tail(&cache->waits.fresh, &wait->link);
 	cache_kick(cache);
 	return PL_OK;
+}
+
+enum pl_code cache_wait(struct cache *cache, struct cache_wait *wait, int64_t revision,
+                        uint64_t timeout_ms, cache_wait_fn *fn, void *ctx,
+                        struct pl_err *err)
+{
+	*wait = (struct cache_wait){
+		.cache = cache, .revision = revision, .fn = fn, .ctx = ctx};
+	return wait_begin(cache, wait, revision, false, timeout_ms, err);
+}
+
+enum pl_code cache_wait_change(struct cache *cache, struct cache_wait *wait,
+                               int64_t revision, uint64_t timeout_ms, cache_wait_fn *fn,
+                               void *ctx, struct pl_err *err)
+{
+	PL_ASSERT(revision > 0);
+	*wait = (struct cache_wait){
+		.cache = cache, .revision = revision, .fn = fn, .ctx = ctx};
+	return wait_begin(cache, wait, revision, true, timeout_ms, err);
 }

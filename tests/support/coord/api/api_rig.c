@@ -212,7 +212,7 @@ void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
 	pl_arena_init(&rig->arena, 64 << 10, 256 << 20);
 	pl_buf_init(&rig->value, BODY_MAX);
 	T_EQ(uv_loop_init(&rig->loop), 0);
-	T_OK(memkv_new(NULL, &rig->mem, &err), &err);
+	T_OK(memkv_new(wanted->ctx, &rig->mem, &err), &err);
 	T_OK(memkv_attach(rig->mem, &rig->loop, &rig->driver, &err), &err);
 	T_OK(memkv_session(rig->mem, &rig->kv, &err), &err);
 	T_OK(rival_open(rig->kv, &rig->kv, &err), &err);

@@ -54,7 +54,8 @@ struct api_rig {
 
 /* Waits until the server serves. The store has that many partitions. */
 void api_rig_open(struct api_rig *rig, uint32_t partitions);
-/* The same with options of the server; the rig sets those that it needs. */
+/* The same with options of the server; the rig sets those that it needs. ctx: the options
+ * of the store, struct memkv_opts, or NULL. */
 void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
                        const struct api_server_opts *opts);
 /* Runs the loop until it is empty: a handle that was left open fails the test. */
