@@ -26,6 +26,7 @@ class Fold:
     def __init__(self, api, path, version=None, state=None, **query):
         self.api, self.path, self.query = api, path, query
         self.version, self.state = version, dict(state or {})
+        self.first = int(version) if version else 0
         self.failure, self.events, self.bookmarks = None, 0, 0
         self.at = threading.Condition()
         self.thread = threading.Thread(target=self._follow, daemon=True)
@@ -38,6 +39,10 @@ class Fold:
     def _apply(self, kind, one):
         version = int(one["metadata"]["resourceVersion"])
         key = self.key(one)
+        if version == self.first:
+            # What a revision changed that changed several objects is told again.
+            self._again(kind, key, version)
+            return
         if kind == "ADDED":
             # The objects that are there at the beginning come in the order of names.
             if key in self.state:
@@ -50,6 +55,12 @@ class Fold:
             del self.state[key]
         else:
             self.state[key] = one
+
+    def _again(self, kind, key, version):
+        known = self.state[key]["metadata"]["resourceVersion"] if key in self.state else None
+        wanted = None if kind == "DELETED" else str(version)
+        if known != wanted:
+            fail(f"{key} is {kind} at {version} again, and was at {known} in the list")
 
     def _follow(self):
         query = {"resourceVersion": self.version} if self.version else {}

@@ -26,7 +26,7 @@ static void on_replay(void *ctx)
 
 enum pl_code source_replay(struct sources *sources,
                            const struct schema_resource *resource, struct pl_span prefix,
-                           int64_t revision,
+                           int64_t after, int64_t until,
                            void (*changed)(void *ctx, const struct source_change *change),
                            void *ctx)
 {
@@ -40,7 +40,7 @@ enum pl_code source_replay(struct sources *sources,
 	PL_ASSERT(has_source);
 	if (prefix.len == 0)
 		orders = (struct kv_keys){.kind = KV_FROM, .from = PL_SPAN_LIT("\x01")};
-	code = cache_watch_begin(sources->source[kind].cache, &watch, orders, revision,
+	code = cache_watch_begin(sources->source[kind].cache, &watch, orders, after,
 	                         on_replay, NULL);
 	if (code != PL_OK)
 		return code;
@@ -49,6 +49,8 @@ enum pl_code source_replay(struct sources *sources,
 			note.after != NULL ? note.after : note.before;
 		struct source_change change = {.revision = note.revision};
 
+		if (note.revision > until)
+			break;
 		/* When a revision has changed several entries of an object, its main entry
 		 * tells the whole change. */
 		if (!object_as_of(sources, resource, entry, note.revision - 1,

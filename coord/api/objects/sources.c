@@ -7,14 +7,8 @@
 #include "coord/api/objects/sources_int.h"
 #include "store/base/alloc.h"
 
-enum { WINDOW_CHANGES = 65536, TOUCHED_MAX = 65536 };
+enum { WINDOW_CHANGES = 65536, TOUCHED_CHUNK = 4096, TOUCHED_BYTES_MAX = 256 << 20 };
 static const size_t pods_bytes = (size_t)4 << 30;
-
-/* An object that a revision has touched; the bytes are its order prefix. */
-struct source_touched {
-	uint16_t len;
-	uint8_t at[SOURCE_ORDER_MAX];
-};
 
 /* -- what the informer keeps --------------------------------------------------------- */
 
@@ -375,9 +369,16 @@ static void tell_change(struct source *source, const struct source_change *chang
 		sources->fns.changed(sources->fns.ctx, source->kind, change);
 }
 
+static void forget_touched(struct source *source)
+{
+	PL_MAP_EACH (node, &source->touched)
+		pl_map_del(&source->touched, node);
+	pl_arena_reset(&source->touched_memory);
+}
+
 static void tell_lost(struct source *source, const struct pl_err *err)
 {
-	source->touched_count = 0;
+	forget_touched(source);
 	source->broken = false;
 	source->sources->fns.lost(source->sources->fns.ctx, source->kind, err);
 }
@@ -408,58 +409,51 @@ static void tell_single(struct source *source, const struct cache_note *note)
 	tell_change(source, &change);
 }
 
-/* Notes the object of an entry, unless the last one was of it, too. */
+/* Notes the object of an entry, once. */
 static void touch(struct source *source, const struct cache_note *note)
 {
 	const struct cache_entry *entry =
 		note->after != NULL ? note->after : note->before;
 	struct pl_span object = source_order_object(cache_entry_order(entry));
-	struct source_touched *touched;
+	struct pl_map_node *node, *there;
 
-	for (uint32_t i = 0; i < source->touched_count; i++)
-		if (pl_span_eq(object,
-		               pl_span(source->touched[i].at, source->touched[i].len)))
-			return;
-	if (source->touched_count == source->touched_cap) {
-		uint32_t cap = source->touched_cap == 0 ? 64 : source->touched_cap * 2;
-
-		touched = cap > TOUCHED_MAX
-		                  ? NULL
-		                  : pl_realloc(source->touched, cap * sizeof *touched);
-		if (touched == NULL) {
-			source->broken = true;
-			return;
-		}
-		source->touched = touched;
-		source->touched_cap = cap;
+	if (source->broken || pl_map_get(&source->touched, object) != NULL)
+		return;
+	node = pl_arena_zalloc(&source->touched_memory, 1, sizeof *node);
+	object = pl_arena_dup(&source->touched_memory, object);
+	if (node == NULL || object.at == NULL) {
+		source->broken = true;
+		return;
 	}
-	touched = &source->touched[source->touched_count++];
-	memcpy(touched->at, object.at, object.len);
-	touched->len = (uint16_t)object.len;
+	there = pl_map_add(&source->touched, node, object);
+	PL_ASSERT(there == NULL);
 }
 
-/* Tells the objects that a revision has touched: as they were before it, and as they are
- * now. */
+/* The object as it was before the revision, and as it is now. False: that is not known. */
+static bool tell_touched_one(struct source *source, struct pl_span prefix,
+                             int64_t revision)
+{
+	struct source_change change = {.revision = revision};
+
+	if (!source_object_at(source->sources, source->resource, prefix, revision - 1,
+	                      &change.before) ||
+	    !source_object_at(source->sources, source->resource, prefix, 0,
+	                      &change.after))
+		return false;
+	source_complete_change(source->sources, prefix, &change);
+	tell_change(source, &change);
+	return true;
+}
+
+/* Tells the objects that a revision has touched. */
 static void tell_touched(struct source *source, int64_t revision)
 {
 	struct pl_err err = {0};
 
-	for (uint32_t i = 0; i < source->touched_count && !source->broken; i++) {
-		struct source_change change = {.revision = revision};
-		struct pl_span prefix =
-			pl_span(source->touched[i].at, source->touched[i].len);
-
-		source->broken =
-			!source_object_at(source->sources, source->resource, prefix,
-		                          revision - 1, &change.before) ||
-			!source_object_at(source->sources, source->resource, prefix, 0,
-		                          &change.after);
-		if (source->broken)
-			break;
-		source_complete_change(source->sources, prefix, &change);
-		tell_change(source, &change);
-	}
-	source->touched_count = 0;
+	PL_MAP_EACH (node, &source->touched)
+		if (!source->broken)
+			source->broken = !tell_touched_one(source, node->key, revision);
+	forget_touched(source);
 	if (source->broken) {
 		(void)pl_err_set(&err, PL_COMPACTED,
 		                 "changes of revision %lld are not known any more",
@@ -515,7 +509,8 @@ static void on_stopped(struct source *source)
 {
 	struct sources *sources = source->sources;
 
-	free(source->touched);
+	pl_map_done(&source->touched);
+	pl_arena_done(&source->touched_memory);
 	source->cache = NULL;
 	if (--sources->open > 0 || !sources->closing)
 		return;
@@ -584,6 +579,8 @@ static enum pl_code source_open(struct source *source, const struct sources_opts
 		cache.bytes_max = pods_bytes;
 	if (cache_open(opts->kv, &cache, &source->cache, err) != PL_OK)
 		return err->code;
+	pl_map_init(&source->touched);
+	pl_arena_init(&source->touched_memory, TOUCHED_CHUNK, TOUCHED_BYTES_MAX);
 	source->sources->open++;
 	cache_listen(source->cache, &source->listener, on_note, source);
 	return PL_OK;

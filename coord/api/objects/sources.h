@@ -28,6 +28,8 @@
 
 #include "coord/api/objects/object.h"
 #include "coord/api/objects/shard_wishes.h"
+#include "store/base/arena.h"
+#include "store/base/map.h"
 #include "store/keys/keys.h"
 
 enum source_kind {
@@ -64,9 +66,10 @@ struct source {
 	struct cache *cache;
 	struct cache_listener listener;
 	struct sources *sources;
-	/* The objects that a revision has touched, while it has further changes. */
-	struct source_touched *touched;
-	uint32_t touched_count, touched_cap;
+	/* The objects that a revision has touched, while it has further changes: by their
+	 * order, in the order of their first change. */
+	struct pl_map touched;
+	struct pl_arena touched_memory;
 	bool broken; /* changes were lost for want of memory: watches end */
 };
 
@@ -154,11 +157,11 @@ bool source_get(struct sources *sources, const struct schema_resource *resource,
 /* The order prefix of an object, for the next page to go on behind; borrowed. */
 struct pl_span source_object_order(const struct object *object);
 
-/* The changes after a revision that the window still has, told through changed one by
- * one, at once. Errors as of cache_watch_begin. */
+/* The changes that the window still has, told through changed one by one, at once: those
+ * after a revision, up to another one. Errors as of cache_watch_begin. */
 PL_NODISCARD enum pl_code
 source_replay(struct sources *sources, const struct schema_resource *resource,
-              struct pl_span prefix, int64_t revision,
+              struct pl_span prefix, int64_t after, int64_t until,
               void (*changed)(void *ctx, const struct source_change *change), void *ctx);
 
 static inline int64_t source_revision(const struct sources *sources,

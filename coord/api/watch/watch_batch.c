@@ -1,16 +1,22 @@
 /*
+ * Events of a channel, sent to its watchers together.
+ *
  * A channel of n watchers costs n writes to sockets for each event, and those writes cost
- * more than everything else. So a channel with many watchers sends at most once in n/20
- * milliseconds: the first event at once, and those that follow within this time together.
- * Then a thousand watchers take about half of a core at most, and no event waits for more
- * than BATCH_MS_MAX.
+ * more than everything else. So a channel with many watchers sends at most once in n/4
+ * milliseconds: an event after a quiet time with the others of its turn, and those that
+ * follow within this time together. Then a thousand watchers take about a third of a core
+ * at most, and no event waits for more than BATCH_MS_MAX.
+ *
+ * Events of one revision are never parted: they are encoded one after the other, and leave
+ * in one piece.
  */
 #include "coord/api/watch/watch_hub_int.h"
 
 enum {
-	WATCHERS_PER_MS = 20,
+	WATCHERS_PER_MS = 4,
 	BATCH_MS_MAX = 30,
-	BATCH_BYTES = 64 << 10,
+	BATCH_BYTES = 256 << 10, /* a batch is sent when it has as many */
+	BATCH_KEEP = 64 << 10,   /* of its buffer, until the next one */
 	BATCH_BYTES_MAX = OBJECT_TEXT_MAX,
 };
 
@@ -18,9 +24,6 @@ static uint64_t batch_ms(const struct watch_channel *channel)
 {
 	uint64_t ms = channel->users / WATCHERS_PER_MS;
 
-	/* Each watcher of a Table gets bytes of its own: the first has the columns. */
-	if (channel->shape.as == ACCEPT_AS_TABLE)
-		return 0;
 	return ms < BATCH_MS_MAX ? ms : BATCH_MS_MAX;
 }
 
@@ -29,19 +32,11 @@ static uint64_t due_ms(const struct watch_channel *channel)
 	return channel->batch.sent_ms + batch_ms(channel);
 }
 
-bool watch_batch_waits(struct watch_hub *hub, struct watch_channel *channel)
+bool watch_batch_takes(const struct watch_channel *channel)
 {
-	uint64_t now_ms;
-
-	if (channel->batch.bytes.len > 0)
-		return true;
-	if (batch_ms(channel) == 0)
-		return false;
-	now_ms = hub->now_ms(hub->ctx);
-	if (now_ms < due_ms(channel))
-		return true;
-	channel->batch.sent_ms = now_ms;
-	return false;
+	/* Each watcher of a Table gets bytes of its own: the first has the columns. */
+	return channel->shape.as != ACCEPT_AS_TABLE &&
+	       (channel->batch.bytes.len > 0 || batch_ms(channel) > 0);
 }
 
 static void set_timer(struct watch_hub *hub, uint64_t at_ms)
@@ -56,22 +51,20 @@ void watch_batch_add(struct watch_hub *hub, struct watch_channel *channel,
                      const struct http_blob *blob, int64_t revision)
 {
 	struct watch_batch *batch = &channel->batch;
-	bool first = batch->bytes.len == 0;
 
+	if (batch->bytes.len >= BATCH_BYTES && batch->revision != revision)
+		watch_batch_flush(hub, channel);
 	batch->bytes.max = BATCH_BYTES_MAX;
 	if (pl_buf_add(&batch->bytes, pl_span(blob->at, blob->len)) != PL_OK) {
 		watch_batch_flush(hub, channel);
 		watch_channel_expire(channel);
 		return;
 	}
-	batch->events++;
 	batch->revision = revision;
-	if (first) {
-		pl_list_add_tail(&hub->batched, &batch->link);
-		set_timer(hub, due_ms(channel));
-	}
-	if (batch->bytes.len >= BATCH_BYTES)
-		watch_batch_flush(hub, channel);
+	if (batch->events++ > 0)
+		return;
+	pl_list_add_tail(&hub->batched, &batch->link);
+	set_timer(hub, due_ms(channel));
 }
 
 void watch_batch_flush(struct watch_hub *hub, struct watch_channel *channel)
@@ -85,7 +78,7 @@ void watch_batch_flush(struct watch_hub *hub, struct watch_channel *channel)
 	batch->sent_ms = hub->now_ms(hub->ctx);
 	blob = http_blob_new(batch->bytes.len);
 	if (blob == NULL) {
-		pl_buf_clear(&batch->bytes, BATCH_BYTES);
+		pl_buf_clear(&batch->bytes, BATCH_KEEP);
 		batch->events = 0;
 		watch_channel_expire(channel);
 		return;
@@ -97,7 +90,7 @@ void watch_batch_flush(struct watch_hub *hub, struct watch_channel *channel)
 		hub->deliveries += batch->events - 1; /* the other one was counted */
 	}
 	http_blob_unref(blob);
-	pl_buf_clear(&batch->bytes, BATCH_BYTES);
+	pl_buf_clear(&batch->bytes, BATCH_KEEP);
 	batch->events = 0;
 }
 

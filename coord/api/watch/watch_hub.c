@@ -7,7 +7,7 @@
 #include "coord/api/watch/watch_hub_int.h"
 #include "store/base/alloc.h"
 
-enum { TICK_MS = 1000, KEY_MAX = 200 * 1024, SCRATCH_BYTES = 64 << 10 };
+enum { TICK_MS = 1000, SCRATCH_BYTES = 64 << 10 };
 
 /* -- sending ------------------------------------------------------------------------- */
 
@@ -99,29 +99,6 @@ static void encoded_done(struct encoded *encoded)
 		http_blob_unref(encoded->at[i].blob);
 }
 
-/* The type of the change for watchers that see only what the filter lets pass. False:
- * none. */
-static bool event_type(const struct watch_channel *channel,
-                       const struct source_change *change, enum watch_event_type *out)
-{
-	bool before = object_filter_matches(&channel->filter, &change->before);
-	bool after = object_filter_matches(&channel->filter, &change->after);
-
-	if (!before && !after)
-		return false;
-	*out = !before ? WATCH_ADDED : !after ? WATCH_DELETED : WATCH_MODIFIED;
-	/* An object whose uid is another one was deleted and created again: clients see
-	 * that by the uid. */
-	return true;
-}
-
-static bool in_place(const struct watch_channel *channel, const struct object *object)
-{
-	return (channel->namespace.len == 0 ||
-	        pl_span_eq(channel->namespace, object->namespace)) &&
-	       (channel->name.len == 0 || pl_span_eq(channel->name, object->name));
-}
-
 static void deliver(struct watcher *watcher, struct encoded *encoded,
                     enum watch_event_type type)
 {
@@ -176,9 +153,9 @@ static void fan_out(struct watch_hub *hub, enum source_kind kind,
 		enum watch_event_type type;
 
 		if (!shows(channel, object->resource) || pl_list_empty(&channel->live) ||
-		    !in_place(channel, object) || !event_type(channel, change, &type))
+		    !watch_channel_sees(channel, change, &type))
 			continue;
-		if (watch_batch_waits(hub, channel)) {
+		if (watch_batch_takes(channel)) {
 			deliver_later(hub, channel, &encoded, type);
 			continue;
 		}
@@ -305,55 +282,27 @@ static void replay_one(void *ctx, const struct source_change *change)
 	struct watcher *watcher = ctx;
 	struct watch_channel *channel = watcher->channel;
 	struct encoded encoded = {.change = change};
-	const struct object *object = change->after.part[OBJECT_MAIN] != NULL
-	                                      ? &change->after
-	                                      : &change->before;
 	enum watch_event_type type;
 
-	if (watcher->state != WATCHER_ENDED && in_place(channel, object) &&
-	    event_type(channel, change, &type))
+	if (watcher->state != WATCHER_ENDED && watch_channel_sees(channel, change, &type))
 		deliver(watcher, &encoded, type);
 	encoded_done(&encoded);
 }
 
-static void replay_pod(void *ctx, const struct source_change *change)
-{
-	pod_event_changes(change, replay_one, ctx);
-}
-
-/* The events that pods' changes after the watcher's revision tell. */
-static enum pl_code replay_pods(struct watcher *watcher, int64_t revision)
+/* The changes after a revision; then the watcher is live. */
+static enum pl_code watcher_catch_up(struct watcher *watcher, int64_t after)
 {
 	struct watch_channel *channel = watcher->channel;
-	struct watch_hub *hub = watcher->hub;
-	char prefix[SOURCE_ORDER_MAX];
-	size_t len;
+	struct watch_past past = {.watcher = watcher,
+	                          .after = after,
+	                          .until = INT64_MAX,
+	                          .fn = replay_one,
+	                          .ctx = watcher};
+	enum pl_code code = watch_past_tell(&past);
 
-	if (!resource_is_events(channel->resource) ||
-	    !shown_event_pods(channel->namespace, &channel->filter, prefix, &len) ||
-	    revision == source_revision(hub->sources, SOURCE_PODS))
-		return PL_OK;
-	return source_replay(hub->sources, shown_event_resource(), pl_span(prefix, len),
-	                     revision, replay_pod, watcher);
-}
-
-/* The changes after the watcher's revision; then it is live. */
-static enum pl_code watcher_catch_up(struct watcher *watcher)
-{
-	struct watch_channel *channel = watcher->channel;
-	struct watch_hub *hub = watcher->hub;
-	int64_t revision = watcher->revision;
-	enum pl_code code = PL_OK;
-
-	if (revision != source_revision(hub->sources, channel->kind))
-		code = source_replay(hub->sources, channel->resource,
-		                     pl_span(channel->prefix, channel->prefix_len),
-		                     revision, replay_one, watcher);
-	if (code == PL_OK)
-		code = replay_pods(watcher, revision);
 	if (code != PL_OK || watcher->state == WATCHER_ENDED)
 		return code;
-	watch_batch_flush(hub, channel); /* the watcher has those events */
+	watch_batch_flush(watcher->hub, channel); /* the watcher has those events */
 	watcher->state = WATCHER_LIVE;
 	pl_list_del(&watcher->link);
 	pl_list_add_tail(&channel->live, &watcher->link);
@@ -399,7 +348,7 @@ static enum pl_code watcher_go_on(struct watcher *watcher)
 	if (code != PL_OK)
 		return code;
 	while (shown_walk_next(&walk, &object)) {
-		if (!in_place(channel, &object) ||
+		if (!watch_channel_has(channel, &object) ||
 		    !object_filter_matches(&channel->filter, &object))
 			continue;
 		if (!send_initial(watcher, &object))
@@ -407,7 +356,7 @@ static enum pl_code watcher_go_on(struct watcher *watcher)
 		if (watcher_is_full(watcher))
 			return remember_place(watcher, &object) ? PL_BUSY : PL_NOMEM;
 	}
-	code = watcher_catch_up(watcher);
+	code = watcher_catch_up(watcher, watcher->revision);
 	if (code == PL_OK && watcher->state == WATCHER_LIVE && watcher->initial_end)
 		send_bookmark(watcher, true);
 	return code;
@@ -428,136 +377,6 @@ void watcher_room(struct watcher *watcher)
 		break;
 	}
 	watcher->continuing = false;
-}
-
-/* -- channels -------------------------------------------------------------------------- */
-
-static void channel_free(struct watch_hub *hub, struct watch_channel *channel)
-{
-	if (pl_map_has(&channel->node)) {
-		pl_map_del(&hub->by_key, &channel->node);
-		hub->event_channels -= resource_is_events(channel->resource);
-	}
-	pl_list_del(&channel->link);
-	pl_list_del(&channel->batch.link);
-	pl_buf_done(&channel->batch.bytes);
-	pl_arena_done(&channel->arena);
-	free(channel);
-}
-
-static struct pl_span channel_key(const struct watch_opts *opts, struct pl_arena *arena)
-{
-	char *text = pl_arena_printf(
-		arena,
-		"%p %d %d %d\n" PL_SPAN_FMT "\n" PL_SPAN_FMT "\n" PL_SPAN_FMT
-		"\n" PL_SPAN_FMT,
-		(const void *)opts->resource, (int)opts->shape.as, (int)opts->shape.beta,
-		(int)opts->shape.include, PL_SPAN_ARG(opts->namespace),
-		PL_SPAN_ARG(opts->name), PL_SPAN_ARG(opts->label_selector),
-		PL_SPAN_ARG(opts->field_selector));
-
-	return pl_span_str(text);
-}
-
-static enum pl_code channel_filter(struct watch_channel *channel,
-                                   const struct watch_opts *opts, struct pl_err *err)
-{
-	struct pl_span why = {0};
-	enum pl_code code = label_selector_parse(&channel->arena, opts->label_selector,
-	                                         &channel->filter.labels, &why);
-
-	if (code == PL_OK)
-		code = field_selector_parse(&channel->arena, opts->resource->group,
-		                            opts->resource->plural, opts->field_selector,
-		                            &channel->filter.fields, &why);
-	if (code != PL_OK)
-		return pl_err_set(err, code, PL_SPAN_FMT, PL_SPAN_ARG(why));
-	return PL_OK;
-}
-
-static enum pl_code channel_new(struct watch_hub *hub, const struct watch_opts *opts,
-                                struct watch_channel **out, struct pl_err *err)
-{
-	struct watch_channel *channel = pl_calloc(1, sizeof *channel);
-	bool has_source;
-
-	if (channel == NULL)
-		return pl_err_set(err, PL_NOMEM, "a watch");
-	pl_list_init(&channel->link);
-	pl_list_init(&channel->batch.link);
-	pl_list_init(&channel->live);
-	pl_list_init(&channel->initial);
-	pl_arena_init(&channel->arena, 512, 4 << 20);
-	channel->resource = opts->resource;
-	channel->shape = opts->shape;
-	channel->bookmark_ms = hub->now_ms(hub->ctx) + WATCH_BOOKMARK_MS;
-	has_source = source_of_resource(opts->resource, &channel->kind);
-	PL_ASSERT(has_source);
-	channel->namespace = pl_arena_dup(&channel->arena, opts->namespace);
-	channel->name = pl_arena_dup(&channel->arena, opts->name);
-	/* An event of a pod stands elsewhere than its name says. */
-	if (opts->namespace.len + opts->name.len <= SOURCE_NAMES_MAX &&
-	    (opts->name.len == 0 || opts->namespace.len > 0 ||
-	     !opts->resource->namespaced) &&
-	    (opts->name.len == 0 || !resource_is_events(opts->resource)))
-		channel->prefix_len = source_prefix(opts->resource, opts->namespace,
-		                                    opts->name, channel->prefix);
-	else
-		channel->prefix_len = source_prefix(opts->resource,
-		                                    resource_is_events(opts->resource)
-		                                            ? opts->namespace
-		                                            : (struct pl_span){0},
-		                                    (struct pl_span){0}, channel->prefix);
-	*out = channel;
-	if (channel->namespace.len != opts->namespace.len ||
-	    channel->name.len != opts->name.len)
-		return pl_err_set(err, PL_NOMEM, "a watch");
-	return channel_filter(channel, opts, err);
-}
-
-static enum pl_code channel_find(struct watch_hub *hub, const struct watch_opts *opts,
-                                 struct watch_channel **out, struct pl_err *err)
-{
-	struct pl_map_node *node;
-	struct pl_span key;
-	enum pl_code code;
-
-	pl_arena_reset(&hub->scratch);
-	key = channel_key(opts, &hub->scratch);
-	if (key.at == NULL)
-		return pl_err_set(err, PL_NOMEM, "a watch");
-	node = pl_map_get(&hub->by_key, key);
-	if (node != NULL) {
-		*out = PL_CONTAINER_OF(node, struct watch_channel, node);
-		return PL_OK;
-	}
-	if (hub->by_key.count >= WATCH_CHANNELS_MAX)
-		return pl_err_set(err, PL_LIMIT, "too many different watches");
-	code = channel_new(hub, opts, out, err);
-	if (code == PL_OK) {
-		key = pl_arena_dup(&(*out)->arena, key);
-		if (key.at == NULL)
-			code = pl_err_set(err, PL_NOMEM, "a watch");
-	}
-	if (code != PL_OK) {
-		if (*out != NULL)
-			channel_free(hub, *out);
-		*out = NULL;
-		return code;
-	}
-	PL_ASSERT(*out != NULL);
-	node = pl_map_add(&hub->by_key, &(*out)->node, key);
-	PL_ASSERT(node == NULL);
-	pl_list_add_tail(&hub->channels[(*out)->kind], &(*out)->link);
-	hub->event_channels += resource_is_events((*out)->resource);
-	return PL_OK;
-}
-
-static void channel_drop_if_empty(struct watch_hub *hub, struct watch_channel *channel)
-{
-	if (pl_list_empty(&channel->live) && pl_list_empty(&channel->initial) &&
-	    channel->users == 0)
-		channel_free(hub, channel);
 }
 
 /* -- life ------------------------------------------------------------------------------- */
@@ -584,15 +403,18 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
 	                                 PL_SPAN_LIT("application/json")};
 	struct watch_channel *channel = NULL;
 	struct watcher *watcher;
-	enum pl_code code = channel_find(hub, opts, &channel, err);
+	enum pl_code code;
 
+	if (hub->stopped)
+		return pl_err_set(err, PL_UNAVAIL, "the server is stopping");
+	code = watch_channel_find(hub, opts, &channel, err);
 	if (code != PL_OK || channel == NULL)
 		return code;
 	watcher = pl_calloc(1, sizeof *watcher);
 	code = watcher == NULL ? PL_NOMEM : check_revision(hub, channel, opts);
 	if (code != PL_OK || watcher == NULL) {
 		free(watcher);
-		channel_drop_if_empty(hub, channel);
+		watch_channel_drop_if_empty(hub, channel);
 		return pl_err_set(err, code, "the watch cannot begin at this revision");
 	}
 	*watcher = (struct watcher){
@@ -602,8 +424,9 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
 		.state = WATCHER_INITIAL,
 		.bookmarks = opts->bookmarks,
 		.initial_end = opts->initial && opts->initial_end,
-		.revision = opts->initial ? shown_revision(hub->sources, opts->resource)
-	                                  : opts->revision,
+		.revision = opts->initial || opts->revision == 0
+	                            ? shown_revision(hub->sources, opts->resource)
+	                            : opts->revision,
 		.deadline_ms = hub->now_ms(hub->ctx) + opts->timeout_ms,
 	};
 	pl_buf_init(&watcher->after, SOURCE_ORDER_MAX);
@@ -617,7 +440,7 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
 		watcher_room(watcher);
 		return PL_OK;
 	}
-	if (watcher_catch_up(watcher) != PL_OK)
+	if (watcher_catch_up(watcher, watcher_revision_behind(watcher)) != PL_OK)
 		watcher_expire(watcher);
 	return PL_OK;
 }
@@ -633,7 +456,7 @@ void watcher_gone(struct watcher *watcher)
 	free(watcher);
 	hub->watchers--;
 	channel->users--;
-	channel_drop_if_empty(hub, channel);
+	watch_channel_drop_if_empty(hub, channel);
 }
 
 enum pl_code watch_hub_init(struct watch_hub *hub, struct pl_err *err)
@@ -665,6 +488,7 @@ void watch_hub_done(struct watch_hub *hub)
 
 void watch_hub_stop(struct watch_hub *hub)
 {
+	hub->stopped = true;
 	for (unsigned i = 0; i < SOURCE_KINDS; i++) {
 		PL_LIST_EACH (link, &hub->channels[i]) {
 			struct watch_channel *channel =

@@ -14,6 +14,10 @@
  * Invariants:
  *  - Every watcher gets each change of its objects after its revision once, in order; or
  *    its stream ends (with an ERROR event where it must list again).
+ *  - A stream that was cut goes on behind any of its events without a loss: the changes of
+ *    one revision leave in one piece, a bookmark names a revision that was told whole, and a
+ *    watch that begins at a revision which changed several of its objects is told those
+ *    changes again.
  *  - A watcher that does not read costs no memory beyond the server's limit for it: it is
  *    cut, and others do not notice.
  *  - A channel with many watchers sends events that follow each other closely together
@@ -47,6 +51,7 @@ struct watch_hub {
 	void *ctx;
 	struct pl_list channels[SOURCE_KINDS]; /* of struct watch_channel */
 	struct pl_map by_key;
+	bool stopped;            /* no watch begins any more */
 	uint32_t event_channels; /* of these: of events, which follow from pods, too */
 	struct pl_timer tick;    /* bookmarks, and streams whose time is over */
 	struct pl_timer batches; /* events that are sent together */
@@ -70,7 +75,9 @@ struct watch_opts {
 	bool bookmarks;
 	bool initial;     /* the present objects come first */
 	bool initial_end; /* a bookmark says that they have all come */
-	int64_t revision; /* without initial: changes after it */
+	/* Without initial: changes after it, and its own where it changed several objects.
+	 * 0: from now on. */
+	int64_t revision;
 	uint64_t timeout_ms;
 };
 
@@ -92,7 +99,7 @@ struct watcher {
 PL_NODISCARD enum pl_code watch_hub_init(struct watch_hub *hub, struct pl_err *err);
 /* All watchers have ended and gone. */
 void watch_hub_done(struct watch_hub *hub);
-/* Ends all streams. */
+/* Ends all streams, and none begins any more. */
 void watch_hub_stop(struct watch_hub *hub);
 
 void watch_hub_changed(struct watch_hub *hub, enum source_kind kind,
@@ -102,7 +109,8 @@ void watch_hub_lost(struct watch_hub *hub, enum source_kind kind,
 
 /* Begins a stream on the exchange; PL_OK: the head of the answer has been sent, and
  * watcher_room and watcher_gone are to be called for the exchange. PL_COMPACTED,
- * PL_NOMEM, PL_INVALID (a selector): nothing was sent. PL_LIMIT: too many channels. */
+ * PL_NOMEM, PL_INVALID (a selector): nothing was sent. PL_LIMIT: too many channels.
+ * PL_UNAVAIL: the hub has been stopped. */
 PL_NODISCARD enum pl_code watch_begin(struct watch_hub *hub,
                                       const struct watch_opts *opts,
                                       struct http_exchange *exchange,

@@ -1,12 +1,15 @@
 /*
  * The inside of a watch hub, shared by its files.
  *
- *	watch_hub.c    channels, watchers, initial objects, bookmarks
- *	watch_batch.c  events of a channel with many watchers that are sent together
+ *	watch_hub.c      watchers, initial objects, bookmarks
+ *	watch_channel.c  who watches which objects
+ *	watch_past.c     the changes since a revision
+ *	watch_batch.c    events of a channel with many watchers that are sent together
  */
 #ifndef COORD_API_WATCH_WATCH_HUB_INT_H
 #define COORD_API_WATCH_WATCH_HUB_INT_H
 
+#include "coord/api/watch/watch_event.h"
 #include "coord/api/watch/watch_hub.h"
 
 /* Events that wait to be sent to all live watchers of a channel. */
@@ -39,10 +42,40 @@ struct watch_channel {
 void watcher_send(struct watcher *watcher, struct http_blob *blob, int64_t revision);
 void watch_channel_expire(struct watch_channel *channel);
 
+/* -- watch_channel.c -------------------------------------------------------------------- */
+
+/* The channel of a watch, found or made. Errors as of watch_begin. */
+PL_NODISCARD enum pl_code watch_channel_find(struct watch_hub *hub,
+                                             const struct watch_opts *opts,
+                                             struct watch_channel **out,
+                                             struct pl_err *err);
+void watch_channel_drop_if_empty(struct watch_hub *hub, struct watch_channel *channel);
+/* Whether the object is one of its namespace and name. */
+bool watch_channel_has(const struct watch_channel *channel, const struct object *object);
+/* The type of a change for watchers that see only what the filter lets pass. False: they
+ * do not see it. */
+bool watch_channel_sees(const struct watch_channel *channel,
+                        const struct source_change *change, enum watch_event_type *out);
+
+/* -- watch_past.c ------------------------------------------------------------------------ */
+
+/* Changes of the past, and who is told them. */
+struct watch_past {
+	struct watcher *watcher;
+	int64_t after, until;
+	void (*fn)(void *ctx, const struct source_change *change);
+	void *ctx;
+};
+
+/* Errors as of source_replay. */
+PL_NODISCARD enum pl_code watch_past_tell(struct watch_past *past);
+/* The revision behind which the changes begin for a client that names the watcher's. */
+int64_t watcher_revision_behind(struct watcher *watcher);
+
 /* -- watch_batch.c ---------------------------------------------------------------------- */
 
-/* Whether an event is to wait; otherwise the caller sends it now. */
-bool watch_batch_waits(struct watch_hub *hub, struct watch_channel *channel);
+/* Whether events wait for others; otherwise the caller sends them at once. */
+bool watch_batch_takes(const struct watch_channel *channel);
 /* Adds an event; without memory for it, the watchers' streams end. */
 void watch_batch_add(struct watch_hub *hub, struct watch_channel *channel,
                      const struct http_blob *blob, int64_t revision);
