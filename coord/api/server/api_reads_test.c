@@ -126,3 +126,120 @@ T_CASE(a_get_of_a_name_that_no_key_has_is_answered)
 	api_rig_want(&rig, "GET", PODS "/web-0/nothing", NULL, 404);
 	api_rig_close(&rig);
 }
+
+/* -- lists ----------------------------------------------------------------------------- */
+
+enum { MANY = 2500 }; /* more than a list looks at in one turn */
+
+static void many_maps(void)
+{
+	char key[100], value[200];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		(void)snprintf(key, sizeof key, "/objects/core/configmaps/shop/m-%04u",
+		               i);
+		(void)snprintf(
+			value, sizeof value,
+			"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":"
+			"{\"name\":\"m-%04u\",\"namespace\":\"shop\",\"labels\":{"
+			"\"tenth\":\"%s\"}}}",
+			i, i % 10 == 0 ? "yes" : "no");
+		api_rig_put(&rig, key, value);
+	}
+}
+
+struct other {
+	bool done;
+	const struct other *before; /* not done yet when this one is */
+};
+
+static void on_other(void *ctx, const struct http_end *end)
+{
+	struct other *other = ctx;
+
+	T_EQ(end->code, PL_OK);
+	T_EQ(end->answer.status, 200);
+	T_TRUE(other->before == NULL || !other->before->done);
+	other->done = true;
+	uv_stop(&rig.loop);
+}
+
+static void call_beside(const char *path, struct other *other)
+{
+	char url[300];
+	struct http_call_opts opts = {.url = url,
+	                              .method = "GET",
+	                              .timeout_ms = 60000,
+	                              .body_max = 32 << 20,
+	                              .on_end = on_other,
+	                              .ctx = other};
+	struct pl_err err = {0};
+
+	(void)snprintf(url, sizeof url, "%s%s", rig.base, path);
+	T_OK(http_call_start(rig.http, &opts, NULL, &err), &err);
+}
+
+#define MAPS "/api/v1/namespaces/shop/configmaps"
+
+T_CASE(a_list_that_finds_nothing_lets_others_come_first)
+{
+	struct other list = {0}, other = {.before = &list}, first = {0}, second = {0};
+
+	api_rig_open(&rig, PARTITIONS);
+	many_maps();
+	/* Two connections that stand. */
+	call_beside("/api/v1/namespaces?limit=1", &first);
+	call_beside("/api/v1/namespaces?limit=1", &second);
+	api_rig_until(&rig, &first.done);
+	api_rig_until(&rig, &second.done);
+	api_rig_want(&rig, "GET", MAPS "?labelSelector=tenth%3Dnever", NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), 0);
+	call_beside(MAPS "?labelSelector=tenth%3Dnever&resourceVersion=0", &list);
+	call_beside("/api/v1/namespaces?resourceVersion=0&limit=1", &other);
+	api_rig_until(&rig, &other.done);
+	api_rig_until(&rig, &list.done);
+	api_rig_close(&rig);
+}
+
+T_CASE(lists_over_many_turns_are_whole)
+{
+	char path[400];
+	size_t count = 0;
+
+	api_rig_open(&rig, PARTITIONS);
+	many_maps();
+	api_rig_want(&rig, "GET", MAPS, NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), MANY);
+	T_STR(api_rig_text(&rig, "items.2499.metadata.name"), "m-2499");
+	api_rig_want(&rig, "GET", MAPS "?labelSelector=tenth%3Dyes", NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), MANY / 10);
+	for (unsigned table = 0; table < 2; table++) {
+		const char *items = table ? "rows" : "items";
+
+		rig.accept =
+			table ? "application/json;as=Table;v=v1;g=meta.k8s.io" : NULL;
+		count = 0;
+		(void)snprintf(path, sizeof path,
+		               MAPS "?labelSelector=tenth%%3Dyes&limit=120");
+		for (unsigned pages = 0; pages < 3; pages++) {
+			const char *token;
+
+			api_rig_want(&rig, "GET", path, NULL, 200);
+			T_EQ(api_rig_count(&rig, items), pages < 2 ? 120 : 10);
+			count += api_rig_count(&rig, items);
+			token = api_rig_text(&rig, "metadata.continue");
+			T_TRUE((token == NULL) == (pages == 2));
+			if (token != NULL)
+				(void)snprintf(path, sizeof path,
+				               MAPS "?labelSelector=tenth%%3Dyes&limit="
+				                    "120&continue=%s",
+				               token);
+		}
+		T_EQ(count, MANY / 10);
+	}
+	rig.accept = "application/yaml";
+	api_rig_want(&rig, "GET", MAPS, NULL, 200);
+	T_TRUE(memmem(rig.text.at, rig.text.len, "m-2499", 6) != NULL);
+	rig.accept = NULL;
+	api_rig_close(&rig);
+}

@@ -12,8 +12,14 @@ enum {
 	PIECE_BYTES = 256 << 10,
 	AHEAD_BYTES =
 		8 << 20, /* that may wait for the client of a list: half of the limit */
+	TURN_OBJECTS = 1000, /* that a list looks at before others come */
 	WATCH_MS_LEAST = 1800 * 1000,
 	TIMEOUT_S_MAX = 86400,
+};
+
+enum list_stage {
+	LIST_FINDING, /* of a Table: whether there is a next page, and where this one ends */
+	LIST_WRITING,
 };
 
 /* -- lists ----------------------------------------------------------------------------- */
@@ -23,8 +29,14 @@ struct list_stream {
 	char prefix[SOURCE_ORDER_MAX];
 	size_t prefix_len;
 	int64_t revision;
-	int64_t limit;       /* objects that may still come; INT64_MAX: all */
-	struct pl_buf after; /* order of the last object that was written */
+	int64_t limit; /* objects that may still come; INT64_MAX: all */
+	int64_t found; /* LIST_FINDING: objects that pass the filter */
+	enum list_stage stage;
+	unsigned looked;       /* at objects, in this turn */
+	struct pl_timer again; /* the next turn */
+	struct pl_span begin;  /* what the page is behind; in the request's arena */
+	/* order of the last object that was looked at; in the end, that was written */
+	struct pl_buf after;
 	/* order of the last object of a Table's page, whose head is written first */
 	struct pl_buf page_end;
 	struct pl_buf buf; /* bytes that have not been sent yet */
@@ -43,6 +55,7 @@ void list_stream_free(struct request *request)
 	if (list == NULL)
 		return;
 	request->list = NULL;
+	pl_timer_done(&list->again);
 	if (list->table_open)
 		table_writer_done(&list->table);
 	pl_buf_done(&list->after);
@@ -143,10 +156,6 @@ static enum pl_code add_object(struct request *request, struct list_stream *list
 {
 	enum pl_code code = PL_OK;
 
-	list->after.len = 0;
-	code = pl_buf_add(&list->after, source_object_order(object));
-	if (code != PL_OK)
-		return code;
 	if (is_table(request))
 		return add_row(list, object);
 	if (list->some)
@@ -166,7 +175,7 @@ static enum pl_code list_end(struct request *request, struct list_stream *list)
 	return pl_json_out_done(&list->out);
 }
 
-/* The objects behind the last one that was written. */
+/* The objects behind the last one that was looked at. */
 static enum pl_code walk_begin(struct request *request, struct list_stream *list,
                                struct shown_walk *walk)
 {
@@ -176,81 +185,107 @@ static enum pl_code walk_begin(struct request *request, struct list_stream *list
 	                        walk);
 }
 
+static enum pl_code remember(struct pl_buf *place, const struct object *object)
+{
+	place->len = 0;
+	return pl_buf_add(place, source_object_order(object));
+}
+
+/* The next object that passes the filter. PL_NOTFOUND: there are no more. PL_BUSY: others
+ * come first now. */
+static enum pl_code list_next(struct list_stream *list, struct shown_walk *walk,
+                              struct object *out)
+{
+	while (list->looked < TURN_OBJECTS) {
+		if (!shown_walk_next(walk, out))
+			return PL_NOTFOUND;
+		list->looked++;
+		if (object_filter_matches(&list->filter, out))
+			return PL_OK;
+		if (remember(&list->after, out) != PL_OK)
+			return PL_NOMEM;
+	}
+	return PL_BUSY;
+}
+
 /* Behind a page's last object the walk looks for one more; a Table knew before. */
 static bool list_goes_on(const struct request *request, const struct list_stream *list)
 {
 	return list->limit > 0 || (!list->more && !is_table(request));
 }
 
-/* Writes objects until a piece is full (PL_BUSY) or the list is whole (PL_OK). */
+static bool piece_is_full(const struct request *request, const struct list_stream *list)
+{
+	return list->buf.len >= PIECE_BYTES && list->limit > 0 &&
+	       request->accept.format == ACCEPT_JSON;
+}
+
+/* Writes objects until a piece is full or others come first (PL_BUSY), or the list is whole
+ * (PL_OK). */
 static enum pl_code list_fill(struct request *request, struct list_stream *list)
 {
 	struct shown_walk walk;
 	struct object object;
 	enum pl_code code = walk_begin(request, list, &walk);
 
-	while (code == PL_OK && list_goes_on(request, list) &&
-	       shown_walk_next(&walk, &object)) {
-		if (!object_filter_matches(&list->filter, &object))
-			continue;
+	while (code == PL_OK && list_goes_on(request, list)) {
+		code = list_next(list, &walk, &object);
+		if (code != PL_OK)
+			break;
 		if (list->limit == 0) {
 			list->more = true;
 			break;
 		}
 		list->limit--;
-		code = add_object(request, list, &object);
-		if (code == PL_OK && list->buf.len >= PIECE_BYTES && list->limit > 0 &&
-		    request->accept.format == ACCEPT_JSON)
+		code = remember(&list->after, &object);
+		if (code == PL_OK)
+			code = add_object(request, list, &object);
+		if (code == PL_OK && piece_is_full(request, list))
 			return PL_BUSY;
 	}
-	return code == PL_OK ? list_end(request, list) : code;
+	return code == PL_OK || code == PL_NOTFOUND ? list_end(request, list) : code;
 }
 
-/* Whether more objects than limit pass the filter. */
-static enum pl_code find_more(struct request *request, struct list_stream *list)
+/* Looks for the end of a page, which a Table's head needs before its rows. PL_BUSY: goes on
+ * later. */
+static enum pl_code list_find(struct request *request, struct list_stream *list)
 {
 	struct shown_walk walk;
 	struct object object;
-	int64_t count = 0;
 	enum pl_code code = walk_begin(request, list, &walk);
 
-	if (code != PL_OK || list->limit == INT64_MAX)
+	while (code == PL_OK && list->limit != INT64_MAX) {
+		code = list_next(list, &walk, &object);
+		if (code != PL_OK)
+			break;
+		if (++list->found > list->limit) {
+			list->more = true;
+			break;
+		}
+		code = remember(&list->after, &object);
+		if (code == PL_OK && list->found == list->limit)
+			code = remember(&list->page_end, &object);
+	}
+	if (code != PL_OK && code != PL_NOTFOUND)
 		return code;
-	while (!list->more && shown_walk_next(&walk, &object))
-		if (object_filter_matches(&list->filter, &object))
-			list->more = ++count > list->limit;
+	if (!list->more)
+		list->page_end.len = 0;
 	return PL_OK;
 }
 
-/* The order of the last object of a page, which a Table's head needs before its rows. */
-static enum pl_code find_last(struct request *request, struct list_stream *list,
-                              struct pl_buf *last)
-{
-	struct shown_walk walk;
-	struct object object;
-	int64_t count = 0;
-	enum pl_code code = walk_begin(request, list, &walk);
-
-	while (code == PL_OK && count < list->limit && shown_walk_next(&walk, &object)) {
-		if (!object_filter_matches(&list->filter, &object))
-			continue;
-		count++;
-		if (count == list->limit)
-			code = pl_buf_add(last, source_object_order(&object));
-	}
-	return code;
-}
-
+/* Writes the head. */
 static enum pl_code list_begin(struct request *request, struct list_stream *list)
 {
 	enum pl_code code = PL_OK;
 
+	list->stage = LIST_WRITING;
 	if (!is_table(request))
 		return begin_plain(request, list);
-	if (list->more)
-		code = find_last(request, list, &list->page_end);
-	if (code == PL_OK)
-		begin_table(request, list);
+	begin_table(request, list);
+	/* From the beginning of the page again. */
+	list->after.len = 0;
+	if (list->begin.len > 0)
+		code = pl_buf_add(&list->after, list->begin);
 	return code;
 }
 
@@ -286,36 +321,60 @@ static void list_failed(struct request *request, enum pl_code code)
 	list_stream_free(request);
 }
 
-void list_stream_room(struct request *request)
+/* Sends what is written. False: the list is over. */
+static bool list_send(struct request *request, struct list_stream *list, bool whole)
 {
 	const struct http_field field = {PL_SPAN_LIT("content-type"),
 	                                 PL_SPAN_LIT("application/json")};
-	struct list_stream *list = request->list;
-	enum pl_code code;
 
-	while (http_exchange_pending(request->exchange) < AHEAD_BYTES) {
-		code = list_fill(request, list);
-		if (code != PL_OK && code != PL_BUSY) {
-			list_failed(request, code);
-			return;
-		}
-		if (code == PL_OK && !list->streaming) {
-			answer_json(request, 200, pl_buf_span(&list->buf));
-			list_stream_free(request);
-			return;
-		}
-		if (!list->streaming) {
-			request->answered = true;
-			http_stream_begin(request->exchange, 200, &field, 1);
-			list->streaming = true;
-		}
-		send_piece(request, list);
-		if (code == PL_OK) {
-			http_stream_end(request->exchange);
-			list_stream_free(request);
-			return;
-		}
+	if (whole && !list->streaming) {
+		answer_json(request, 200, pl_buf_span(&list->buf));
+		list_stream_free(request);
+		return false;
 	}
+	if (!list->streaming) {
+		request->answered = true;
+		http_stream_begin(request->exchange, 200, &field, 1);
+		list->streaming = true;
+	}
+	send_piece(request, list);
+	if (!whole)
+		return true;
+	http_stream_end(request->exchange);
+	list_stream_free(request);
+	return false;
+}
+
+void list_stream_room(struct request *request)
+{
+	struct list_stream *list = request->list;
+	enum pl_code code = PL_OK;
+
+	list->looked = 0;
+	if (list->stage == LIST_FINDING)
+		code = list_find(request, list);
+	if (code == PL_OK && list->stage == LIST_FINDING)
+		code = list_begin(request, list);
+	while (code == PL_OK && http_exchange_pending(request->exchange) < AHEAD_BYTES) {
+		code = list_fill(request, list);
+		if (code != PL_OK && !(code == PL_BUSY && piece_is_full(request, list)))
+			break;
+		if (!list_send(request, list, code == PL_OK))
+			return;
+		code = PL_OK;
+	}
+	if (code == PL_BUSY)
+		pl_timer_set(&list->again, request->api->now_ms(request->api->clock_ctx));
+	else if (code != PL_OK)
+		list_failed(request, code);
+}
+
+static void on_again(void *ctx)
+{
+	struct request *request = ctx;
+
+	if (request->exchange != NULL)
+		list_stream_room(request);
 }
 
 bool request_filter(struct request *request, struct object_filter *filter)
@@ -349,19 +408,15 @@ static void parse_limit(const struct request *request, struct list_stream *list)
 static void list_fresh(struct request *request)
 {
 	struct list_stream *list = request->list;
-	enum pl_code code = PL_OK;
 
 	if (list->revision == 0)
 		list->revision =
 			shown_revision(request->api->sources, request->path.resource);
-	if (is_table(request))
-		code = find_more(request, list);
-	if (code == PL_OK)
-		code = list_begin(request, list);
-	if (code == PL_OK)
-		list_stream_room(request);
+	list->stage = LIST_FINDING;
+	if (!is_table(request) && list_begin(request, list) != PL_OK)
+		list_failed(request, PL_NOMEM);
 	else
-		list_failed(request, code);
+		list_stream_room(request);
 }
 
 static bool begin_at(struct request *request, struct list_stream *list)
@@ -383,6 +438,7 @@ static bool begin_at(struct request *request, struct list_stream *list)
 		answer_bad_token(request);
 		return false;
 	}
+	list->begin = order;
 	return true;
 }
 
@@ -390,7 +446,9 @@ void request_list(struct request *request)
 {
 	struct list_stream *list = pl_calloc(1, sizeof *list);
 
-	if (list == NULL) {
+	if (list == NULL || pl_timer_init(&list->again, kv_timers(request->api->kv),
+	                                  on_again, request) != PL_OK) {
+		free(list);
 		answer_no_memory(request);
 		return;
 	}

@@ -334,12 +334,42 @@ static bool send_initial(struct watcher *watcher, const struct object *object)
 	return true;
 }
 
-/* Sends objects until enough wait for the client, or all have been sent. */
+/* The watcher goes on behind the object, in the next turn. */
+static enum pl_code watcher_pause(struct watcher *watcher, const struct object *object)
+{
+	struct watch_hub *hub = watcher->hub;
+
+	if (!remember_place(watcher, object))
+		return PL_NOMEM;
+	pl_list_del(&watcher->walk);
+	pl_list_add_tail(&hub->walking, &watcher->walk);
+	pl_timer_set(&hub->walks, hub->now_ms(hub->ctx));
+	return PL_BUSY;
+}
+
+static void on_walks(void *ctx)
+{
+	struct watch_hub *hub = ctx;
+	struct pl_list now;
+
+	pl_list_init(&now);
+	pl_list_move(&now, &hub->walking);
+	while (!pl_list_empty(&now)) {
+		struct watcher *watcher = PL_LIST_ITEM(now.next, struct watcher, walk);
+
+		pl_list_del(&watcher->walk);
+		watcher_room(watcher);
+	}
+}
+
+/* Sends objects until enough wait for the client, others come first, or all have been
+ * sent. */
 static enum pl_code watcher_go_on(struct watcher *watcher)
 {
 	struct watch_channel *channel = watcher->channel;
 	struct shown_walk walk;
 	struct object object;
+	unsigned looked = 0;
 	enum pl_code code = shown_walk_begin(
 		watcher->hub->sources, channel->resource,
 		pl_span(channel->prefix, channel->prefix_len),
@@ -348,13 +378,15 @@ static enum pl_code watcher_go_on(struct watcher *watcher)
 	if (code != PL_OK)
 		return code;
 	while (shown_walk_next(&walk, &object)) {
-		if (!watch_channel_has(channel, &object) ||
-		    !object_filter_matches(&channel->filter, &object))
-			continue;
-		if (!send_initial(watcher, &object))
+		bool sees = watch_channel_has(channel, &object) &&
+		            object_filter_matches(&channel->filter, &object);
+
+		if (sees && !send_initial(watcher, &object))
 			return PL_NOMEM;
-		if (watcher_is_full(watcher))
+		if (sees && watcher_is_full(watcher))
 			return remember_place(watcher, &object) ? PL_BUSY : PL_NOMEM;
+		if (++looked == WATCH_TURN_OBJECTS)
+			return watcher_pause(watcher, &object);
 	}
 	code = watcher_catch_up(watcher, watcher->revision);
 	if (code == PL_OK && watcher->state == WATCHER_LIVE && watcher->initial_end)
@@ -431,6 +463,7 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
 	};
 	pl_buf_init(&watcher->after, SOURCE_ORDER_MAX);
 	pl_list_init(&watcher->link);
+	pl_list_init(&watcher->walk);
 	pl_list_add_tail(&channel->initial, &watcher->link);
 	channel->users++;
 	hub->watchers++;
@@ -452,6 +485,7 @@ void watcher_gone(struct watcher *watcher)
 
 	watcher->state = WATCHER_ENDED;
 	pl_list_del(&watcher->link);
+	pl_list_del(&watcher->walk);
 	pl_buf_done(&watcher->after);
 	free(watcher);
 	hub->watchers--;
@@ -465,13 +499,15 @@ enum pl_code watch_hub_init(struct watch_hub *hub, struct pl_err *err)
 		pl_list_init(&hub->channels[i]);
 	pl_map_init(&hub->by_key);
 	pl_list_init(&hub->batched);
+	pl_list_init(&hub->walking);
 	pl_arena_init(&hub->scratch, SCRATCH_BYTES, 64 << 20);
-	if (pl_timer_init(&hub->tick, hub->timers, on_tick, hub) != PL_OK)
-		return pl_err_set(err, PL_NOMEM, "the timer of watches");
-	if (pl_timer_init(&hub->batches, hub->timers, watch_batch_on_timer, hub) !=
-	    PL_OK) {
+	if (pl_timer_init(&hub->tick, hub->timers, on_tick, hub) != PL_OK ||
+	    pl_timer_init(&hub->batches, hub->timers, watch_batch_on_timer, hub) !=
+	            PL_OK ||
+	    pl_timer_init(&hub->walks, hub->timers, on_walks, hub) != PL_OK) {
 		pl_timer_done(&hub->tick);
-		return pl_err_set(err, PL_NOMEM, "the timer of batches");
+		pl_timer_done(&hub->batches);
+		return pl_err_set(err, PL_NOMEM, "the timers of watches");
 	}
 	pl_timer_set(&hub->tick, hub->now_ms(hub->ctx) + TICK_MS);
 	return PL_OK;
@@ -482,6 +518,7 @@ void watch_hub_done(struct watch_hub *hub)
 	PL_ASSERT(hub->watchers == 0);
 	pl_timer_done(&hub->tick);
 	pl_timer_done(&hub->batches);
+	pl_timer_done(&hub->walks);
 	pl_map_done(&hub->by_key);
 	pl_arena_done(&hub->scratch);
 }

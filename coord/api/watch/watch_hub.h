@@ -41,6 +41,7 @@ enum {
 	 * room when what waits has been as much, half of its limit */
 	WATCH_AHEAD_BYTES = 8 << 20,
 	WATCH_CHANNELS_MAX = 100000,
+	WATCH_TURN_OBJECTS = 1000, /* that a new watch looks at before others come */
 };
 
 struct watch_hub {
@@ -57,6 +58,8 @@ struct watch_hub {
 	struct pl_timer batches; /* events that are sent together */
 	uint64_t batches_ms;     /* when that is due */
 	struct pl_list batched;  /* channels that have such events */
+	struct pl_timer walks;   /* watchers that go on in the next turn */
+	struct pl_list walking;
 	struct pl_arena scratch;
 	uint64_t watchers, events, deliveries, cut; /* counts; watchers: open now */
 };
@@ -83,6 +86,7 @@ struct watch_opts {
 
 struct watcher {
 	struct pl_list link; /* in its channel, or initial */
+	struct pl_list walk; /* of hub->walking */
 	struct watch_hub *hub;
 	struct watch_channel *channel;
 	struct http_exchange *exchange;

@@ -533,6 +533,37 @@ T_CASE(initial_objects_come_first_and_a_bookmark_says_that_they_have_come)
 	down();
 }
 
+/* Others come between pieces of a long walk, also when it finds nothing. */
+T_CASE(a_long_walk_lets_others_come_first)
+{
+	struct watch_opts opts = maps();
+	struct http_exchange all, none, left;
+	char key[100];
+
+	up();
+	for (unsigned i = 0; i < WATCH_TURN_OBJECTS + 10; i++) {
+		(void)snprintf(key, sizeof key, MAP("m-%u"), i);
+		(void)kit_put(&fix.kit, key, BODY("m", "x"));
+	}
+	run_on(SOON);
+	opts.initial = opts.initial_end = true;
+	begin(&opts, &all);
+	T_EQ(all.pieces, WATCH_TURN_OBJECTS);
+	T_TRUE(strstr(told(&all), "BOOKMARK") == NULL);
+	opts.label_selector = PL_SPAN_LIT("in=y");
+	begin(&opts, &none);
+	begin(&opts, &left);
+	T_STR(told(&none), "");
+	gone(&left); /* before its next turn */
+	run_on(1);
+	T_EQ(all.pieces, 10 + 1);
+	T_TRUE(strstr(told(&all), " BOOKMARK @") != NULL);
+	T_STR(told(&none), "BOOKMARK @1011");
+	gone(&all);
+	gone(&none);
+	down();
+}
+
 /* -- slow readers ----------------------------------------------------------------------------- */
 
 /* The objects are those of one revision, and changes since come behind them. */
