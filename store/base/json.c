@@ -60,7 +60,8 @@ static const struct cJSON *duplicate_pairwise(const struct cJSON *object)
 {
 	for (const struct cJSON *a = object->child; a != NULL; a = a->next)
 		for (const struct cJSON *b = a->next; b != NULL; b = b->next)
-			if (strcmp(a->string, b->string) == 0)
+			if (a->string[0] == b->string[0] &&
+			    strcmp(a->string, b->string) == 0)
 				return b;
 	return NULL;
 }

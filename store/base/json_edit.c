@@ -250,12 +250,18 @@ struct cJSON *json_new_copy(struct pl_arena *arena, struct pl_json value)
 
 /* -- changes --------------------------------------------------------------------------- */
 
+/* Most names differ in the first byte, which spares the call. */
+static bool is_named(const struct cJSON *node, const char *name)
+{
+	return node->string[0] == name[0] && strcmp(node->string, name) == 0;
+}
+
 struct cJSON *json_get(const struct cJSON *object, const char *name)
 {
 	if (object == NULL || !cJSON_IsObject(object))
 		return NULL;
 	for (struct cJSON *node = object->child; node != NULL; node = node->next)
-		if (strcmp(node->string, name) == 0)
+		if (is_named(node, name))
 			return node;
 	return NULL;
 }

@@ -15,15 +15,36 @@ void pl_json_out_init(struct pl_json_out *out, struct pl_buf *buf)
 	*out = (struct pl_json_out){.buf = buf};
 }
 
+/* Room for so many bytes, which then count as written; NULL after a failure. Most of the
+ * time there is room, and growing is left to the buffer. */
+static uint8_t *add_room(struct pl_json_out *out, size_t len)
+{
+	struct pl_buf *buf = out->buf;
+	uint8_t *at;
+
+	if (out->code == PL_OK && buf->cap - buf->len < len)
+		out->code = pl_buf_reserve(buf, len);
+	if (out->code != PL_OK)
+		return NULL;
+	at = buf->at + buf->len;
+	buf->len += len;
+	return at;
+}
+
 static void add_span(struct pl_json_out *out, const void *at, size_t len)
 {
-	if (out->code == PL_OK)
-		out->code = pl_buf_add(out->buf, pl_span(at, len));
+	uint8_t *to = len == 0 ? NULL : add_room(out, len);
+
+	if (to != NULL)
+		memcpy(to, at, len);
 }
 
 static void add_byte(struct pl_json_out *out, char byte)
 {
-	add_span(out, &byte, 1);
+	uint8_t *to = add_room(out, 1);
+
+	if (to != NULL)
+		*to = (uint8_t)byte;
 }
 
 static bool in_object(const struct pl_json_out *out)
@@ -31,18 +52,26 @@ static bool in_object(const struct pl_json_out *out)
 	return (out->objects >> out->depth & 1) != 0;
 }
 
-/* Runs before each value: writes a comma unless it is the first one, and asserts that a
- * value is due. */
-static void begin_value(struct pl_json_out *out)
+/* Runs before each value, and asserts that one is due. Whether a comma comes first. */
+static bool value_due(struct pl_json_out *out)
 {
+	bool comma = false;
+
 	if (out->depth == 0)
 		PL_ASSERT(!out->some);
 	else if (in_object(out))
 		PL_ASSERT(out->named);
-	else if (out->some)
-		add_byte(out, ',');
+	else
+		comma = out->some;
 	out->named = false;
 	out->some = true;
+	return comma;
+}
+
+static void begin_value(struct pl_json_out *out)
+{
+	if (value_due(out))
+		add_byte(out, ',');
 }
 
 static void open_level(struct pl_json_out *out, bool object)
@@ -96,33 +125,28 @@ static void add_escape(struct pl_json_out *out, uint8_t byte)
 	add_span(out, text, 6);
 }
 
-/* A string that needs no escape, with the byte behind it, if any. */
-static void add_plain(struct pl_json_out *out, struct pl_span text, char after)
+/* A string that needs no escape, in its quotes, with a comma before it and a colon behind
+ * it where they belong. */
+static void add_plain(struct pl_json_out *out, bool comma, struct pl_span text,
+                      bool colon)
 {
-	size_t len = text.len + 2 + (after != 0);
-	uint8_t *to;
+	uint8_t *to = add_room(out, text.len + 2 + comma + colon);
 
-	if (out->code != PL_OK)
+	if (to == NULL)
 		return;
-	out->code = pl_buf_reserve(out->buf, len);
-	if (out->code != PL_OK)
-		return;
-	to = out->buf->at + out->buf->len;
-	to[0] = '"';
+	if (comma)
+		*to++ = ',';
+	*to++ = '"';
 	if (text.len > 0)
-		memcpy(to + 1, text.at, text.len);
-	to[text.len + 1] = '"';
-	if (after != 0)
-		to[text.len + 2] = (uint8_t)after;
-	out->buf->len += len;
+		memcpy(to, text.at, text.len);
+	to += text.len;
+	*to++ = '"';
+	if (colon)
+		*to = ':';
 }
 
-static void add_quoted(struct pl_json_out *out, struct pl_span text)
+static void add_escaped(struct pl_json_out *out, struct pl_span text)
 {
-	if (pl_json_plain_run(text.at, text.len) == text.len) {
-		add_plain(out, text, 0);
-		return;
-	}
 	add_byte(out, '"');
 	while (text.len > 0) {
 		size_t take = pl_json_plain_run(text.at, text.len);
@@ -145,17 +169,24 @@ static void add_quoted(struct pl_json_out *out, struct pl_span text)
 	add_byte(out, '"');
 }
 
+static void add_quoted(struct pl_json_out *out, bool comma, struct pl_span text,
+                       bool colon)
+{
+	if (pl_json_plain_run(text.at, text.len) == text.len) {
+		add_plain(out, comma, text, colon);
+		return;
+	}
+	if (comma)
+		add_byte(out, ',');
+	add_escaped(out, text);
+	if (colon)
+		add_byte(out, ':');
+}
+
 void pl_json_out_name_span(struct pl_json_out *out, struct pl_span name)
 {
 	PL_ASSERT(out->depth > 0 && in_object(out) && !out->named);
-	if (out->some)
-		add_byte(out, ',');
-	if (pl_json_plain_run(name.at, name.len) == name.len) {
-		add_plain(out, name, ':');
-	} else {
-		add_quoted(out, name);
-		add_byte(out, ':');
-	}
+	add_quoted(out, out->some, name, true);
 	out->named = true;
 }
 
@@ -166,8 +197,9 @@ void pl_json_out_name(struct pl_json_out *out, const char *name)
 
 void pl_json_out_string(struct pl_json_out *out, struct pl_span text)
 {
-	begin_value(out);
-	add_quoted(out, text);
+	bool comma = value_due(out);
+
+	add_quoted(out, comma, text, false);
 }
 
 void pl_json_out_str(struct pl_json_out *out, const char *text)

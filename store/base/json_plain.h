@@ -11,16 +11,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Whether none of the eight bytes is something else. Each term has the top bit of a byte
- * set if that byte, or one below it, is below 0x20, a quote or a backslash. */
-static inline bool pl_json_plain_word(uint64_t word)
+/* The top bits of the bytes that are something else; 0: all eight are plain. Each term has
+ * the top bit of a byte set if that byte, or one below it, is below 0x20, a quote or a
+ * backslash: so the lowest bit that is set is always right. */
+static inline uint64_t pl_json_plain_stops(uint64_t word)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
 	uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
 
-	return ((((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) |
-	         ((slash - ones) & ~slash) | word) &
-	        tops) == 0;
+	return (((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) |
+	        ((slash - ones) & ~slash) | word) &
+	       tops;
 }
 
 static inline bool pl_json_plain_byte(uint8_t byte)
@@ -32,12 +33,18 @@ static inline bool pl_json_plain_byte(uint8_t byte)
 static inline size_t pl_json_plain_run(const uint8_t *at, size_t len)
 {
 	size_t run = 0;
-	uint64_t word;
+	uint64_t word, stops;
 
 	while (len - run >= sizeof word) {
 		memcpy(&word, at + run, sizeof word);
-		if (!pl_json_plain_word(word))
+		stops = pl_json_plain_stops(word);
+		if (stops != 0) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+			return run + (size_t)__builtin_ctzll(stops) / 8;
+#else
 			break;
+#endif
+		}
 		run += sizeof word;
 	}
 	while (run < len && pl_json_plain_byte(at[run]))

@@ -99,8 +99,14 @@ struct pl_json pl_json_member(struct pl_json object, const char *name)
 {
 	struct pl_json item = {.node = NULL, .doc = object.doc};
 
-	if (pl_json_type(object) == PL_JSON_OBJECT)
-		item.node = cJSON_GetObjectItemCaseSensitive(object.node, name);
+	if (pl_json_type(object) != PL_JSON_OBJECT)
+		return item;
+	/* Most names differ in the first byte, which spares the call. */
+	for (item.node = object.node->child; item.node != NULL;
+	     item.node = item.node->next)
+		if (item.node->string[0] == name[0] &&
+		    strcmp(item.node->string, name) == 0)
+			break;
 	return item;
 }
 
