@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BYTES_MAX = 4 << 20 };
+enum { KEY_BYTES_MAX = 4 << 20, INSERTED_MAX = 24 };
 
 void field_maker_init(struct field_maker *maker, struct pl_arena *arena)
 {
@@ -121,6 +121,23 @@ static int by_element(const void *a, const void *b)
 	return compare_nodes(a, b);
 }
 
+/* Most levels have a few nodes, and most of these are in order. */
+static void sort_nodes(struct field_node *nodes, size_t count)
+{
+	if (count > INSERTED_MAX) {
+		qsort(nodes, count, sizeof *nodes, by_element);
+		return;
+	}
+	for (size_t i = 1; i < count; i++) {
+		struct field_node node = nodes[i];
+		size_t at = i;
+
+		for (; at > 0 && compare_nodes(&nodes[at - 1], &node) > 0; at--)
+			nodes[at] = nodes[at - 1];
+		nodes[at] = node;
+	}
+}
+
 /* Links the sorted nodes of an array. Elements that came twice become one. */
 static struct owned_fields link_sorted(struct field_maker *maker,
                                        struct field_node *nodes, size_t count)
@@ -160,7 +177,7 @@ struct owned_fields field_level_end(struct field_maker *maker, struct field_leve
 	for (const struct field_node *node = level->first; node != NULL;
 	     node = node->next)
 		nodes[at++] = *node;
-	qsort(nodes, count, sizeof *nodes, by_element);
+	sort_nodes(nodes, count);
 	return link_sorted(maker, nodes, count);
 }
 

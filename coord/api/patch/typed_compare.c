@@ -55,6 +55,68 @@ static enum slot_form form_of(const struct compare_place *place)
 	return is_empty(one) && is_empty(two) ? SLOT_LEAF : form;
 }
 
+/* -- what only the newer object has ---------------------------------------------------- */
+
+static struct owned_fields fields_added(struct field_maker *maker,
+                                        struct schema_slot slot,
+                                        const struct cJSON *after);
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static struct owned_fields members_added(struct field_maker *maker,
+                                         struct schema_slot slot,
+                                         const struct cJSON *after)
+{
+	struct field_level level = {0};
+
+	for (const struct cJSON *node = after->child; node != NULL; node = node->next)
+		field_level_add(
+			maker, &level, FIELD_NAME, node->string, true,
+			fields_added(maker, slot_member(slot, node->string, NULL), node));
+	return field_level_end(maker, &level);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static struct owned_fields elements_added(struct field_maker *maker,
+                                          struct schema_slot slot,
+                                          const struct cJSON *after)
+{
+	struct field_level level = {0};
+	struct typed_list list;
+
+	if (!typed_list_init(&list, maker, slot, after))
+		return (struct owned_fields){0};
+	for (size_t i = 0; i < list.count; i++) {
+		const struct typed_element *element = list.sorted[i];
+		struct owned_fields below = {0};
+
+		if (element->repeated && i > 0 &&
+		    strcmp(list.sorted[i - 1]->text, element->text) == 0)
+			continue;
+		if (!element->repeated)
+			below = fields_added(maker, slot_element(slot), element->node);
+		field_level_add(maker, &level, list.kind, element->text, true, below);
+	}
+	return field_level_end(maker, &level);
+}
+
+/* Like a comparison with nothing, in one walk: a new object is all additions. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static struct owned_fields fields_added(struct field_maker *maker,
+                                        struct schema_slot slot,
+                                        const struct cJSON *after)
+{
+	enum slot_form form = slot_form(slot, value_of(after));
+
+	if (maker->failed || form == SLOT_LEAF || after->child == NULL ||
+	    !typed_fits(form, after))
+		return (struct owned_fields){0};
+	return form == SLOT_STRUCT || form == SLOT_MAP
+	               ? members_added(maker, slot, after)
+	               : elements_added(maker, slot, after);
+}
+
+/* -- comparison ------------------------------------------------------------------------ */
+
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the objects */
 static void compare_members(struct compare_level *level,
                             const struct compare_place *place)
@@ -190,22 +252,28 @@ static struct typed_changes compare_below(struct field_maker *maker, enum slot_f
 static void compare_child(struct compare_level *level, const struct compare_place *place)
 {
 	struct field_maker *maker = level->maker;
-	enum slot_form form = form_of(place);
 	struct typed_changes below = {0};
+	enum slot_form form;
 	bool modified = false;
 
 	if (maker->failed)
 		return;
+	if (place->before == NULL) {
+		field_level_add(maker, &level->added, place->kind, place->text, true,
+		                fields_added(maker, place->slot, place->after));
+		return;
+	}
+	form = form_of(place);
 	if (form != SLOT_LEAF)
 		below = compare_below(maker, form, place);
-	else if (place->before != NULL && place->after != NULL)
+	else if (place->after != NULL)
 		modified = !json_equal(value_of(place->before), value_of(place->after));
 	field_level_add(maker, &level->removed, place->kind, place->text,
 	                place->after == NULL, below.removed);
 	field_level_add(maker, &level->modified, place->kind, place->text, modified,
 	                below.modified);
-	field_level_add(maker, &level->added, place->kind, place->text,
-	                place->before == NULL, below.added);
+	field_level_add(maker, &level->added, place->kind, place->text, false,
+	                below.added);
 }
 
 /* A root in which the struct fields of another are present and empty. */
