@@ -17,6 +17,7 @@
 #include "shardsched/model/field_errors.h"
 #include "shardsched/model/node.h"
 #include "shardsched/model/pod.h"
+#include "shardsched/model/pod_draft.h"
 #include "shardsched/model/reader.h"
 #include "shardsched/model/validate.h"
 
@@ -39,6 +40,10 @@ PL_NODISCARD enum pl_code pod_parse(struct parse *parse, struct pl_span json,
 /* The same of a document that is parsed already, with the limits of an object. */
 PL_NODISCARD enum pl_code pod_parse_tree(struct parse *parse, struct pl_json root,
                                          struct pod *out, struct pl_err *err);
+/* Only reads and validates, for callers that keep no pod: refuses what pod_parse_tree
+ * refuses. The draft lies in the arena; the model is not needed. */
+PL_NODISCARD enum pl_code pod_parse_draft(struct parse *parse, struct pl_json root,
+                                          struct pod_draft *out, struct pl_err *err);
 PL_NODISCARD enum pl_code node_parse(struct parse *parse, struct pl_span json,
                                      struct node *out, struct pl_err *err);
 

@@ -89,7 +89,8 @@ enum pl_code spec_requests_make(struct pl_arena *arena, const struct pod_draft *
 	struct resource_pair memory = {PL_SPAN_LIT("memory"), MISSING_MEMORY, 0};
 
 	*out = (struct spec_requests){0};
-	out->sums.at = pl_arena_zalloc(arena, RESOURCE_NAMES_MAX, sizeof *out->sums.at);
+	/* Each is set when it is first counted. */
+	out->sums.at = pl_arena_alloc(arena, RESOURCE_NAMES_MAX * sizeof *out->sums.at);
 	if (out->sums.at == NULL)
 		return pl_err_set(err, PL_NOMEM, "add up the requests");
 	if (!add_real(&out->sums, draft))

@@ -8,6 +8,28 @@
 
 enum { DEPTH_MAX = 16, VALUES_MAX = POINTER_BYTES_MAX };
 
+/* What decides where a pod stands. */
+struct located_pod {
+	struct partition_group group;
+	struct pl_span name;
+	bool is_grouped; /* required rules about other pods, and a controller */
+};
+
+static enum pl_code locate(const struct located_pod *pod, uint32_t count,
+                           struct pod_location *out, struct pl_err *err)
+{
+	struct pod_location location = {0};
+	enum pl_code code = partition_of_pod(pod->group.namespace, pod->name, count,
+	                                     &location.named, err);
+
+	location.partition = location.named;
+	if (code == PL_OK && (pod->group.gang.len > 0 || pod->is_grouped))
+		code = partition_of_group(&pod->group, count, &location.partition, err);
+	if (code == PL_OK)
+		*out = location;
+	return code;
+}
+
 /* Rules that look at other pods, and may not be bent. */
 static bool needs_group_partition(const struct spec *spec)
 {
@@ -25,26 +47,47 @@ enum pl_code pod_location_of(const struct model *model, const struct pod *pod,
                              uint32_t count, struct pod_location *out, struct pl_err *err)
 {
 	const struct spec *spec = pod->spec;
-	struct partition_group group = {.namespace = model_text(model, spec->namespace)};
-	struct pod_location location = {0};
-	enum pl_code code =
-		partition_of_pod(group.namespace, model_text(model, pod->name), count,
-	                         &location.named, err);
+	struct located_pod is = {.group.namespace = model_text(model, spec->namespace),
+	                         .name = model_text(model, pod->name)};
 
-	location.partition = location.named;
-	if (code == PL_OK && spec->template->gang != 0) {
-		group.gang = model_text(model, spec->template->gang);
-		code = partition_of_group(&group, count, &location.partition, err);
-	} else if (code == PL_OK && spec->template->owner_kind != 0 &&
-	           needs_group_partition(spec)) {
-		group.kind = model_text(model, spec->template->owner_kind);
-		group.name = model_text(model, spec_owner_name(spec));
-		group.uid = model_text(model, spec_owner_uid(spec));
-		code = partition_of_group(&group, count, &location.partition, err);
+	if (spec->template->gang != 0) {
+		is.group.gang = model_text(model, spec->template->gang);
+	} else if (spec->template->owner_kind != 0 && needs_group_partition(spec)) {
+		is.is_grouped = true;
+		is.group.kind = model_text(model, spec->template->owner_kind);
+		is.group.name = model_text(model, spec_owner_name(spec));
+		is.group.uid = model_text(model, spec_owner_uid(spec));
 	}
-	if (code == PL_OK)
-		*out = location;
-	return code;
+	return locate(&is, count, out, err);
+}
+
+static bool draft_needs_group_partition(const struct pod_draft *draft)
+{
+	if (draft->affinity.count > 0 || draft->anti_affinity.count > 0)
+		return true;
+	for (uint32_t i = 0; i < draft->spread_count; i++)
+		if (pl_span_eq(draft->spreads[i].when, PL_SPAN_LIT("DoNotSchedule")))
+			return true;
+	return false;
+}
+
+enum pl_code pod_location_of_draft(const struct pod_draft *draft, uint32_t count,
+                                   struct pod_location *out, struct pl_err *err)
+{
+	const struct draft_owner *owner = draft_controller(&draft->meta);
+	struct located_pod is = {.group.namespace = draft->meta.namespace,
+	                         .name = draft->meta.name};
+
+	is.group.gang =
+		draft_get(draft->meta.annotations, PL_SPAN_LIT(SPEC_GANG_ANNOTATION));
+	if (is.group.gang.len == 0 && owner != NULL &&
+	    draft_needs_group_partition(draft)) {
+		is.is_grouped = true;
+		is.group.kind = owner->kind;
+		is.group.name = owner->name;
+		is.group.uid = owner->uid;
+	}
+	return locate(&is, count, out, err);
 }
 
 struct pl_span pointer_text(uint32_t partition, char out[POINTER_TEXT_SIZE])

@@ -13,6 +13,7 @@
 #define SHARDSCHED_RECORDS_POD_LOCATION_H
 
 #include "shardsched/model/pod.h"
+#include "shardsched/model/pod_draft.h"
 #include "store/base/buf.h"
 #include "store/keys/keys.h"
 
@@ -26,6 +27,11 @@ struct pod_location {
 PL_NODISCARD enum pl_code pod_location_of(const struct model *model,
                                           const struct pod *pod, uint32_t count,
                                           struct pod_location *out, struct pl_err *err);
+
+/* The same of a pod that was read and is not made. */
+PL_NODISCARD enum pl_code pod_location_of_draft(const struct pod_draft *draft,
+                                                uint32_t count, struct pod_location *out,
+                                                struct pl_err *err);
 
 enum { POINTER_TEXT_SIZE = 32, POINTER_BYTES_MAX = 256 };
 

@@ -99,28 +99,22 @@ bool pod_admit_checked(struct change *change)
 	struct cJSON *spec = json_get(change->wanted.root, "spec");
 	struct pl_span place = hide_place(change, spec);
 	struct pl_arena scratch;
-	struct model model;
 	struct field_errors errors = {0};
-	struct parse parse = {.model = &model,
-	                      .arena = &scratch,
-	                      .errors = &errors,
-	                      .scope = VALIDATE_SUBMITTED};
+	struct parse parse = {
+		.arena = &scratch, .errors = &errors, .scope = VALIDATE_SUBMITTED};
 	struct pod_location location = {0};
-	struct pod pod = {0};
+	struct pod_draft draft;
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	pl_arena_init(&scratch, 64 << 10, READER_ARENA_MAX);
-	model_init(&model);
-	code = pod_parse_tree(&parse, json_tree_root(&change->wanted), &pod, &err);
+	pl_arena_init(&scratch, 16 << 10, READER_ARENA_MAX);
+	code = pod_parse_draft(&parse, json_tree_root(&change->wanted), &draft, &err);
 	if (code == PL_OK)
-		code = pod_location_of(&model, &pod, request->api->service.partitions,
-		                       &location, &err);
+		code = pod_location_of_draft(&draft, request->api->service.partitions,
+		                             &location, &err);
 	if (code == PL_INVALID && errors.count > 0)
 		schema_report_model(change->report, &errors,
 		                    json_tree_root(&change->wanted));
-	pod_drop(&model, &pod);
-	model_done(&model);
 	pl_arena_done(&scratch);
 	if (place.len > 0 && !meta_set(change, spec, "nodeName", place))
 		code = PL_NOMEM;
