@@ -73,7 +73,7 @@ void schema_members(const struct schema_type *type, struct pl_json object,
 
 static bool is_text(struct pl_span span, const char *text)
 {
-	return span.len == strlen(text) && memcmp(span.at, text, span.len) == 0;
+	return pl_span_eq(span, pl_span_str(text));
 }
 
 const struct schema_field *schema_field_find_span(const struct schema_type *type,
@@ -94,9 +94,9 @@ const struct schema_resource *schema_resource_find(struct pl_span group,
 	const struct schema_resource *row = schema_resources(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (pl_span_eq(group, pl_span_str(row[i].group)) &&
-		    pl_span_eq(version, pl_span_str(row[i].version)) &&
-		    pl_span_eq(plural, pl_span_str(row[i].plural)))
+		if (plural.len > 0 && plural.at[0] == (uint8_t)row[i].plural[0] &&
+		    is_text(plural, row[i].plural) && is_text(group, row[i].group) &&
+		    is_text(version, row[i].version))
 			return &row[i];
 	return NULL;
 }

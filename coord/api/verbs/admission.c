@@ -1,6 +1,7 @@
 /* Admission: what Kubernetes' API server does with objects of some kinds before it stores
  * them. */
 #include "coord/api/verbs/change.h"
+#include "shardsched/model/object.h"
 
 static bool fail_memory(struct change *change)
 {
@@ -21,10 +22,10 @@ bool is_namespace(const struct request *request)
 
 static bool is_terminating(const struct object *namespace)
 {
-	char scratch[MEMBER_NAME_SIZE];
+	const struct cache_entry *entry = namespace->part[OBJECT_MAIN];
+	struct pl_span status = object_piece_text(entry, object_parts_of(entry)->status);
 
-	return pl_span_eq(object_field(namespace, PL_SPAN_LIT("status.phase"), scratch),
-	                  PL_SPAN_LIT("Terminating"));
+	return pl_span_eq(object_member(status, "phase"), PL_SPAN_LIT("\"Terminating\""));
 }
 
 bool admission_wait(struct change *change)

@@ -102,7 +102,7 @@ struct cJSON *wanted_meta(struct change *change);
 struct pl_span meta_text(const struct cJSON *object, const char *name);
 bool meta_set(struct change *change, struct cJSON *object, const char *name,
               struct pl_span text);
-void object_new_uid(struct pl_rng *rng, char out[CHANGE_UID_SIZE]);
+void object_new_uid(struct api *api, char out[CHANGE_UID_SIZE]);
 void new_uid(struct change *change, char out[CHANGE_UID_SIZE]);
 void time_now(struct change *change, char out[CHANGE_TIME_SIZE]);
 void api_time_now(const struct api *api, char out[CHANGE_TIME_SIZE]);

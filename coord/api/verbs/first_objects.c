@@ -51,7 +51,7 @@ static bool put_object(struct first_namespace *first, unsigned at, const char *p
 	const char *in = namespace[0] == 0 ? "" : "\",\"namespace\":\"";
 	char *text;
 
-	object_new_uid(&first->api->rng, uid);
+	object_new_uid(first->api, uid);
 	(void)pl_timestamp_print(first->api->wall_ms(first->api->clock_ctx), time);
 	text = pl_arena_printf(&first->arena,
 	                       "{\"kind\":\"%s\",\"apiVersion\":\"v1\",\"metadata\":{"

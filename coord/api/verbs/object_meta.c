@@ -53,25 +53,40 @@ bool meta_set(struct change *change, struct cJSON *object, const char *name,
 	                json_new_string(arena_of(change), text));
 }
 
-void object_new_uid(struct pl_rng *rng, char out[CHANGE_UID_SIZE])
+/* OpenSSL takes long for a few bytes and hardly longer for many. */
+static void draw_random(struct api *api, uint8_t *out, size_t len)
 {
-	uint8_t raw[16];
+	if (api->random_left < len) {
+		api->random_left = sizeof api->random;
+		if (RAND_bytes(api->random, sizeof api->random) != 1)
+			for (size_t i = 0; i < sizeof api->random; i++)
+				api->random[i] = (uint8_t)pl_rng_next(&api->rng);
+	}
+	api->random_left -= len;
+	memcpy(out, api->random + api->random_left, len);
+}
 
-	if (RAND_bytes(raw, sizeof raw) != 1)
-		for (unsigned i = 0; i < sizeof raw; i++)
-			raw[i] = (uint8_t)pl_rng_next(rng);
+void object_new_uid(struct api *api, char out[CHANGE_UID_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t raw[16];
+	char *to = out;
+
+	draw_random(api, raw, sizeof raw);
 	raw[6] = (uint8_t)((raw[6] & 0x0f) | 0x40); /* version 4 */
 	raw[8] = (uint8_t)((raw[8] & 0x3f) | 0x80);
-	(void)snprintf(
-		out, CHANGE_UID_SIZE,
-		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		raw[0], raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7], raw[8],
-		raw[9], raw[10], raw[11], raw[12], raw[13], raw[14], raw[15]);
+	for (unsigned i = 0; i < sizeof raw; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		*to++ = digits[raw[i] >> 4];
+		*to++ = digits[raw[i] & 0x0f];
+	}
+	*to = 0;
 }
 
 void new_uid(struct change *change, char out[CHANGE_UID_SIZE])
 {
-	object_new_uid(&change->request->api->rng, out);
+	object_new_uid(change->request->api, out);
 }
 
 /* Whole seconds, as Kubernetes writes times. */

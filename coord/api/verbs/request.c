@@ -9,6 +9,10 @@
 #include "store/base/alloc.h"
 #include "store/base/yaml.h"
 
+/* A pod that is created takes two of them. Requests without a body live long (watches), or
+ * need little. */
+enum { WRITE_ARENA_CHUNK = 16 << 10 };
+
 /* -- life ---------------------------------------------------------------------------- */
 
 static void request_free(struct request *request)
@@ -565,7 +569,7 @@ struct request *request_child(struct request *parent)
 	child->verb = parent->verb;
 	child->path = parent->path;
 	child->query = parent->query;
-	pl_arena_init(&child->arena, 4096, REQUEST_ARENA_MAX);
+	pl_arena_init(&child->arena, WRITE_ARENA_CHUNK, REQUEST_ARENA_MAX);
 	pl_buf_init(&child->warnings, 64 << 10);
 	pl_list_init(&child->link);
 	pl_list_add_tail(&child->api->requests, &child->link);
@@ -591,7 +595,9 @@ void request_start(struct api *api, struct http_exchange *exchange)
 	request->api = api;
 	request->exchange = exchange;
 	request->http = http_exchange_request(exchange);
-	pl_arena_init(&request->arena, 4096, REQUEST_ARENA_MAX);
+	pl_arena_init(&request->arena,
+	              request->http->body.len > 0 ? WRITE_ARENA_CHUNK : 0,
+	              REQUEST_ARENA_MAX);
 	pl_buf_init(&request->warnings, 64 << 10);
 	pl_list_init(&request->link);
 	pl_list_add_tail(&api->requests, &request->link);

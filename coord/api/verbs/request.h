@@ -43,7 +43,9 @@ struct api {
 	int64_t (*wall_ms)(void *ctx);
 	uint64_t (*now_ms)(void *ctx);
 	void *clock_ctx;
-	struct pl_rng rng;             /* of names and uids */
+	struct pl_rng rng;    /* of names */
+	uint8_t random[1024]; /* of uids; the last random_left are not used yet */
+	size_t random_left;
 	unsigned explaining, planning; /* explanations and plans that are made now */
 	struct place_estimates estimates;
 	struct pl_list requests;
