@@ -371,7 +371,9 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 	                           .wall_ms = wall_ms,
 	                           .now_ms = now_ms,
 	                           .clock_ctx = server};
-	pl_rng_init(&server->api.rng, uv_hrtime() ^ (uint64_t)pl_clock_wall_ms());
+	pl_rng_init(&server->api.rng,
+	            opts->seed != 0 ? opts->seed
+	                            : uv_hrtime() ^ (uint64_t)pl_clock_wall_ms());
 	pl_list_init(&server->api.requests);
 	if (pl_timer_init(&server->timer, kv_timers(opts->kv), on_timer, server) !=
 	    PL_OK) {

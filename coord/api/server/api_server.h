@@ -33,6 +33,7 @@ struct api_server_opts {
 	uint64_t stop_ms;                 /* 0: 5 s */
 	/* Events that clients report, in all and in a namespace; 0: event_store.h's. */
 	uint32_t events_max, events_in_namespace_max;
+	uint64_t seed;            /* of generated names; 0: by the time */
 	const char *version;      /* of Placet */
 	void (*ready)(void *ctx); /* SERVING; may be NULL */
 	void *ctx;

@@ -169,22 +169,30 @@ static bool plain_node_name(struct change *change)
 	       meta_set(change, meta, "name", change->node.name);
 }
 
+/* The wanted object stays as it is: it may be admitted again. */
+static bool stored_form(struct change *change, struct json_tree *out)
+{
+	*out = change->wanted;
+	return !is_event(change->request) || event_stored_form(change, out);
+}
+
 static bool print_stored(struct change *change)
 {
 	struct request *request = change->request;
+	struct json_tree tree;
 	struct pl_json_out out;
 	struct pl_buf buf;
 	struct api_status status;
 	bool ok;
 
 	if (!strip_shown(change) || !plain_node_name(change) ||
-	    (is_event(request) && !event_stored_form(change))) {
+	    !stored_form(change, &tree)) {
 		answer_no_memory(request);
 		return false;
 	}
 	pl_buf_init(&buf, STORED_MAX);
 	pl_json_out_init(&out, &buf);
-	pl_json_out_value(&out, json_tree_root(&change->wanted));
+	pl_json_out_value(&out, json_tree_root(&tree));
 	ok = pl_json_out_done(&out) == PL_OK;
 	if (ok)
 		change->stored = pl_arena_dup(&request->arena, pl_buf_span(&buf));
@@ -204,6 +212,13 @@ static void written(struct change *change, int64_t revision)
 	change_answer(change, change->kind == CHANGE_CREATE ? 201 : 200, revision);
 }
 
+static bool has_generated_name(const struct change *change)
+{
+	const struct cJSON *meta = json_get(change->wanted.root, "metadata");
+
+	return meta_text(meta, "generateName").len > 0;
+}
+
 static void refused(struct change *change)
 {
 	struct request *request = change->request;
@@ -213,7 +228,14 @@ static void refused(struct change *change)
 		change_conflict(change);
 		return;
 	}
-	status = status_exists(&request->arena, request_about(request));
+	if (meta_another_name(change)) {
+		/* All that follows from the name is made anew. */
+		create_admitted(request);
+		return;
+	}
+	status = has_generated_name(change)
+	                 ? status_no_free_name(&request->arena, request_about(request))
+	                 : status_exists(&request->arena, request_about(request));
 	answer_status(request, &status);
 }
 

@@ -34,6 +34,7 @@ struct change {
 	enum source_kind source;
 	enum body_format format;
 	unsigned tries;
+	unsigned names;     /* that were generated for it; 0: the client gave one */
 	bool sure;          /* current is as new as a linearizable read's */
 	bool objects_fresh; /* the informer of namespaces and classes was waited for */
 	bool ends;          /* an update that takes the last finalizer away */
@@ -111,6 +112,9 @@ void api_time_now(const struct api *api, char out[CHANGE_TIME_SIZE]);
 bool meta_of_new(struct change *change);
 /* The same of one that is changed: what clients may not change is as it was. */
 bool meta_of_changed(struct change *change);
+/* Gives a new object, whose name is taken, another generated name. False: its name was not
+ * generated, or too many were tried. */
+bool meta_another_name(struct change *change);
 
 /* -- managers.c ---------------------------------------------------------------------------- */
 
@@ -142,8 +146,9 @@ void commit_shard(struct change *change);
 /* event_change.c */
 bool is_event(const struct request *request);
 bool event_admit_checked(struct change *change);
-/* Gives the wanted event the form in which it is stored. False: no memory. */
-bool event_stored_form(struct change *change);
+/* Gives the wanted event, in a copy if need be, the form in which it is stored. False: no
+ * memory. */
+bool event_stored_form(struct change *change, struct json_tree *out);
 /* Writes the change of an event once there is a lease for it. */
 void event_commit(struct change *change);
 /* The request wants to change or delete an event that follows from a pod's state: it has been

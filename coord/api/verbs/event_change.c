@@ -99,10 +99,14 @@ bool event_admit_checked(struct change *change)
 
 /* -- what is stored --------------------------------------------------------------------- */
 
-bool event_stored_form(struct change *change)
+bool event_stored_form(struct change *change, struct json_tree *out)
 {
-	return change->request->path.resource->group[0] == 0 ||
-	       event_to_core(&change->wanted) == PL_OK;
+	struct pl_arena *arena = &change->request->arena;
+
+	if (change->request->path.resource->group[0] == 0)
+		return true;
+	return json_tree_copy(arena, json_tree_root(&change->wanted), out) == PL_OK &&
+	       event_to_core(out) == PL_OK;
 }
 
 static void on_lease(void *ctx, int64_t lease, const struct pl_err *err)

@@ -8,7 +8,7 @@
 #include "store/base/timestamp.h"
 #include "store/keys/names.h"
 
-enum { SUFFIX_LEN = 5, GENERATED_MAX = 58 };
+enum { SUFFIX_LEN = 5, GENERATED_MAX = 58, NAMES_MAX = 8 };
 
 static struct pl_arena *arena_of(struct change *change)
 {
@@ -118,7 +118,19 @@ static bool generate_name(struct change *change, struct cJSON *meta, struct pl_s
 		base.len = GENERATED_MAX;
 	name = pl_arena_printf(arena_of(change), PL_SPAN_FMT "%s", PL_SPAN_ARG(base),
 	                       suffix);
-	return name != NULL && meta_set(change, meta, "name", pl_span_str(name));
+	if (name == NULL || !meta_set(change, meta, "name", pl_span_str(name)))
+		return false;
+	change->names++;
+	change->request->path.name = pl_span_str(name);
+	return true;
+}
+
+bool meta_another_name(struct change *change)
+{
+	struct cJSON *meta = json_get(change->wanted.root, "metadata");
+
+	return change->names > 0 && change->names < NAMES_MAX &&
+	       generate_name(change, meta, meta_text(meta, "generateName"));
 }
 
 /* The namespace of the path is the object's. */
