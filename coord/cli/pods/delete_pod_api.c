@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/api_object.h"
@@ -180,7 +179,6 @@ static enum pl_code delete_pod(struct deleting *deleting, struct deletion *pod,
 
 static enum pl_code await_gone(struct deleting *deleting, struct pl_err *err)
 {
-	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
 	uint64_t begin_ms = pl_clock_ms(), most_ms = deleting->job->timeout_ms;
 
 	for (struct deletion *pod = deleting->first; pod != NULL;) {
@@ -198,7 +196,7 @@ static enum pl_code await_gone(struct deleting *deleting, struct pl_err *err)
 				PL_SPAN_FMT "/" PL_SPAN_FMT
 					    " and perhaps others are still there",
 				PL_SPAN_ARG(pod->namespace), PL_SPAN_ARG(pod->name));
-		(void)nanosleep(&pause, NULL);
+		api_session_pause(deleting->api, AGAIN_MS);
 	}
 	return PL_OK;
 }

@@ -7,6 +7,8 @@
 #include "tests/support/coord/cli/placet_rig.h"
 #include "tests/support/store/net/fake_http.h"
 
+enum { ASKED_MAX = 60 };
+
 static const struct {
 	const char *request, *body_has, *answer;
 } answers[] = {
@@ -42,6 +44,9 @@ static const struct {
          "\"bad\"}},{\"metadata\":{\"name\":7},\"status\":[]}]}"},
 	{"PATCH /api/v1/nodes/east:n-1 ", "{\"spec\":{\"unschedulable\":true}}", "{}"},
 	{"PATCH /api/v1/nodes/east:n-1?dryRun=All ", "{\"unschedulable\":null}", "{}"},
+	{"GET /api/v1/namespaces/shop/pods/stays ", "",
+         "{\"metadata\":{\"name\":\"stays\",\"namespace\":\"shop\",\"uid\":\"u-1\"}}"},
+	{"DELETE /api/v1/namespaces/shop/pods/stays ", "\"uid\":\"u-1\"", "{}"},
 	{"GET /apis/placet.io/v1/partitions?limit=500 ", "",
          "{\"items\":[{\"metadata\":{\"name\":\"0000\"},\"status\":{\"shard\":\"east-0\","
          "\"epoch\":55,\"target\":\"east-0\"}},{\"metadata\":{\"name\":\"0001\"},"
@@ -53,6 +58,7 @@ static void on_request(void *ctx, struct fake_conn *conn, const char *head,
                        struct pl_span body)
 {
 	static char text[1 << 14], sent[1 << 14];
+	static unsigned stays;
 	const char *found = NULL;
 
 	(void)ctx;
@@ -61,6 +67,10 @@ static void on_request(void *ctx, struct fake_conn *conn, const char *head,
 		if (strncmp(head, answers[i].request, strlen(answers[i].request)) == 0 &&
 		    strstr(sent, answers[i].body_has) != NULL)
 			found = answers[i].answer;
+	/* A command that asks without pauses sees the pod go. */
+	if (strncmp(head, "GET /api/v1/namespaces/shop/pods/stays ", 39) == 0 &&
+	    ++stays > ASKED_MAX)
+		found = NULL;
 	(void)snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s",
 	               found == NULL ? "404 Not Found" : "200 OK",
 	               found == NULL ? 0 : strlen(found), found == NULL ? "" : found);
@@ -173,6 +183,32 @@ T_CASE(shards_are_told_page_by_page)
 	placet_prints("east-0   owned       1            2\n");
 	placet_prints("-        free        1            -\n");
 	placet_prints("-        malformed   1            -\n");
+}
+
+T_CASE(a_pod_that_stays_is_waited_for_without_haste)
+{
+	up();
+	T_EQ(PLACET("delete", "pod", "shop/stays", "--yes", "--wait=false"), 0);
+	T_STR(placet_rig.out, "shop/stays is terminating\n");
+	T_EQ(PLACET("delete", "pod", "shop/stays", "--yes", "--timeout", "2s"), 1);
+	placet_says("shop/stays and perhaps others are still there");
+}
+
+/* A second for each would be too long. */
+T_CASE_SECONDS(one_request_follows_the_other_at_once, 15)
+{
+	enum { NAMES = 18 };
+	static char names[NAMES][16];
+	const char *args[NAMES + 3] = {"get", "pods"};
+
+	up();
+	for (unsigned i = 0; i < NAMES; i++) {
+		(void)snprintf(names[i], sizeof names[i], "shop/none-%u", i);
+		args[2 + i] = names[i];
+	}
+	T_EQ(placet_run(NULL, args), 1);
+	placet_says("shop/none-17: no such pod");
+	placet_says("18 not found");
 }
 
 T_CASE(work_is_told_by_shard)

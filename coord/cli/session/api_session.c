@@ -14,6 +14,7 @@ static const struct pl_json_limits limits = {
 /* -- one call ------------------------------------------------------------------------- */
 
 struct api_wait {
+	uv_loop_t *loop;
 	bool over;
 	struct pl_err err;
 	struct pl_arena *arena;
@@ -25,6 +26,7 @@ static void on_done(void *ctx, struct pl_span body, const struct pl_err *err)
 	struct api_wait *wait = ctx;
 
 	wait->over = true;
+	uv_stop(wait->loop); /* else it may wait for the next event first */
 	if (err != NULL)
 		wait->err = *err;
 	else if (wait->out != NULL && pl_json_parse(wait->arena, body, &limits, wait->out,
@@ -36,7 +38,7 @@ enum pl_code api_session_send(struct api_session *api, const struct api_request 
                               struct pl_arena *arena, struct pl_json *out,
                               struct pl_err *err)
 {
-	struct api_wait wait = {.arena = arena, .out = out};
+	struct api_wait wait = {.loop = &api->loop, .arena = arena, .out = out};
 	const struct kube_request kube = {.method = request->method,
 	                                  .path = request->path,
 	                                  .content_type = request->content_type,
@@ -62,6 +64,33 @@ enum pl_code api_session_get(struct api_session *api, const char *path,
 	const struct api_request request = {.method = "GET", .path = path};
 
 	return api_session_send(api, &request, arena, out, err);
+}
+
+/* -- time ----------------------------------------------------------------------------- */
+
+static void on_pause_closed(uv_handle_t *handle)
+{
+	*(bool *)handle->data = true;
+}
+
+static void on_pause_over(uv_timer_t *timer)
+{
+	uv_close((uv_handle_t *)timer, on_pause_closed);
+}
+
+void api_session_pause(struct api_session *api, uint64_t ms)
+{
+	bool over = false;
+	uv_timer_t timer;
+	int rc = uv_timer_init(&api->loop, &timer);
+
+	PL_ASSERT(rc == 0);
+	timer.data = &over;
+	uv_update_time(&api->loop); /* else the time of a long step counts */
+	rc = uv_timer_start(&timer, on_pause_over, ms, 0);
+	PL_ASSERT(rc == 0);
+	while (!over)
+		(void)uv_run(&api->loop, UV_RUN_ONCE);
 }
 
 /* -- lists ---------------------------------------------------------------------------- */

@@ -47,6 +47,9 @@ PL_NODISCARD enum pl_code api_session_send(struct api_session *api,
                                            struct pl_arena *arena, struct pl_json *out,
                                            struct pl_err *err);
 
+/* Runs the loop for so long: connections go on meanwhile. */
+void api_session_pause(struct api_session *api, uint64_t ms);
+
 /* Borrows the object for the call. */
 typedef enum pl_code api_item_fn(void *ctx, struct pl_json item, struct pl_err *err);
 
