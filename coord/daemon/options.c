@@ -174,6 +174,10 @@ static enum pl_code check_together(const struct daemon_opts *opts, struct pl_err
 {
 	if ((opts->store.tls.cert_file == NULL) != (opts->store.tls.key_file == NULL))
 		return pl_err_set(err, PL_INVALID, "--cert and --key go together");
+	if (opts->shards == 0 && opts->serve.host[0] == 0)
+		return pl_err_set(err, PL_INVALID,
+		                  "--shards 0: want --api-listen, as this process would "
+		                  "have nothing to do");
 	return PL_OK;
 }
 

@@ -35,7 +35,7 @@ static enum pl_code parse_number(const char *text, uint64_t low, uint64_t high,
 static enum pl_code parse_shards(struct daemon_opts *opts, const char *text,
                                  struct pl_err *err)
 {
-	return parse_number(text, 1, DAEMON_SHARDS_MAX, &opts->shards, err);
+	return parse_number(text, 0, DAEMON_SHARDS_MAX, &opts->shards, err);
 }
 
 static enum pl_code parse_etcd(struct daemon_opts *opts, const char *text,
@@ -258,7 +258,9 @@ TAKE_STORE(password_file, 6)
 
 const struct option_def option_table[DAEMON_OPTION_COUNT] = {
 	[DAEMON_SHARDS] = {"shards", NULL, "N", "1",
-                           "how many shards, each a thread (1 to 256)", parse_shards},
+                           "how many shards, each a thread (0 to 256); 0: this process\n"
+                           "only serves the API (--api-listen)",
+                           parse_shards},
 	[DAEMON_ETCD] = {"etcd", "PLACET_ENDPOINTS", "URL[,URL]", "http://127.0.0.1:2379",
                          "http:// or https://host:port of each member", parse_etcd},
 	[DAEMON_NAME] = {"name", NULL, "NAME", NULL,

@@ -119,10 +119,10 @@ T_CASE(a_file_may_be_yaml)
 T_CASE(errors_name_their_place)
 {
 	char *unknown[] = {(char[]){"PLACET_SHARD=2"}, NULL};
-	char *invalid[] = {(char[]){"PLACET_SHARDS=0"}, NULL};
+	char *invalid[] = {(char[]){"PLACET_SHARDS=257"}, NULL};
 
 	T_TRUE(READ("--shards", "0") != PL_OK);
-	refused("--shards 0");
+	refused("--shards 0: want --api-listen");
 	T_TRUE(READ("--shard", "2", "--what") != PL_OK);
 	refused("--what");
 	T_TRUE(READ("--ttl") != PL_OK);
@@ -193,9 +193,16 @@ T_CASE(variables_that_others_set_are_left_alone)
 	daemon_opts_done(&opts);
 }
 
+T_CASE(a_process_may_serve_the_api_alone)
+{
+	T_OK(READ("--shards", "0", "--api-listen", "127.0.0.1:0"), &err);
+	T_EQ(opts.shards, 0);
+	daemon_opts_done(&opts);
+}
+
 T_CASE(help_comes_despite_other_errors)
 {
-	char *environment[] = {(char[]){"PLACET_SHARDS=0"}, NULL};
+	char *environment[] = {(char[]){"PLACET_SHARDS=257"}, NULL};
 
 	T_OK(READ_ENV(environment, "--shards", "many", "--help"), &err);
 	T_EQ(opts.action, DAEMON_SHOW_HELP);

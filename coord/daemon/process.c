@@ -205,7 +205,7 @@ enum process_status process_run(const struct daemon_opts *opts)
 	enum process_status status;
 
 	host_read(&process.host);
-	process.worker = pl_calloc(opts->shards, sizeof *process.worker);
+	process.worker = pl_calloc(opts->shards + 1, sizeof *process.worker);
 	if (process.worker == NULL || handles_open(&process, &err) != PL_OK) {
 		PL_LOG(PL_LOG_ERROR, "process.failed", pl_log_err("err", &err));
 		free(process.worker);
