@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "store/base/clock.h"
@@ -15,7 +16,19 @@ static const char *const level_names[] = {
 	[PL_LOG_ERROR] = "error", [PL_LOG_OFF] = "off",
 };
 
-enum { LEVELS = sizeof level_names / sizeof level_names[0] };
+enum {
+	LEVELS = sizeof level_names / sizeof level_names[0],
+	FLOWS = 64, /* events whose lines are counted apart; a new one replaces the one
+	             * whose window is the oldest */
+};
+
+/* The lines of one event in the present window. */
+struct flow {
+	const char *event; /* NULL: the slot is free */
+	int64_t since_ms;
+	uint32_t lines;
+	uint64_t suppressed;
+};
 
 static struct {
 	pthread_mutex_t lock;
@@ -24,7 +37,9 @@ static struct {
 	enum pl_log_format format;
 	bool colour;
 	int64_t (*wall_ms)(void);
-	uint8_t line[PL_LOG_LINE_MAX]; /* under the lock */
+	/* under the lock: */
+	uint8_t line[PL_LOG_LINE_MAX];
+	struct flow flow[FLOWS];
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .level = PL_LOG_INFO,
           .fd = STDERR_FILENO,
@@ -41,8 +56,20 @@ void pl_log_setup(const struct pl_log_options *options)
 	sink.format = options->format;
 	sink.colour = tty || options->colour == PL_LOG_COLOUR_ALWAYS;
 	sink.wall_ms = options->wall_ms == NULL ? pl_clock_wall_ms : options->wall_ms;
-	atomic_store_explicit(&sink.level, (int)options->level, memory_order_relaxed);
+	memset(sink.flow, 0, sizeof sink.flow);
+	pl_log_set_level(options->level);
 	(void)pthread_mutex_unlock(&sink.lock);
+}
+
+void pl_log_set_level(enum pl_log_level level)
+{
+	PL_ASSERT((unsigned)level < LEVELS);
+	atomic_store_explicit(&sink.level, (int)level, memory_order_relaxed);
+}
+
+enum pl_log_level pl_log_level_now(void)
+{
+	return (enum pl_log_level)atomic_load_explicit(&sink.level, memory_order_relaxed);
 }
 
 const char *pl_log_level_name(enum pl_log_level level)
@@ -112,7 +139,6 @@ static void write_line(struct pl_log_event event)
 	struct pl_buf buf = {
 		.at = sink.line, .cap = PL_LOG_LINE_MAX - 1, .max = PL_LOG_LINE_MAX - 1};
 
-	event.wall_ms = sink.wall_ms();
 	if (format(&buf, &event) != PL_OK) {
 		event.fields = &too_long;
 		event.count = 1;
@@ -124,9 +150,49 @@ static void write_line(struct pl_log_event event)
 	write_all(sink.line, buf.len + 1);
 }
 
+static struct flow *flow_of(const char *event)
+{
+	struct flow *place = &sink.flow[0];
+
+	for (unsigned i = 0; i < FLOWS; i++) {
+		struct flow *here = &sink.flow[i];
+
+		if (here->event != NULL && strcmp(here->event, event) == 0)
+			return here;
+		if (here->event == NULL ||
+		    (place->event != NULL && here->since_ms < place->since_ms))
+			place = here;
+	}
+	*place = (struct flow){.event = event};
+	return place;
+}
+
+/* Whether one more line of the event fits the window; suppressed: how many did not since
+ * the last line. A clock that was set back begins a window, too. */
+static bool flow_admits(struct pl_log_event *event)
+{
+	struct flow *flow = flow_of(event->name);
+	int64_t age_ms = event->wall_ms - flow->since_ms;
+
+	if (flow->lines == 0 || age_ms < 0 || age_ms >= PL_LOG_WINDOW_MS) {
+		flow->since_ms = event->wall_ms;
+		flow->lines = 0;
+	}
+	if (flow->lines == PL_LOG_BURST) {
+		flow->suppressed++;
+		return false;
+	}
+	flow->lines++;
+	event->suppressed = flow->suppressed;
+	flow->suppressed = 0;
+	return true;
+}
+
 void pl_log_write(enum pl_log_level level, const char *event,
                   const struct pl_log_field *fields, unsigned count)
 {
+	struct pl_log_event line = {
+		.level = level, .name = event, .fields = fields, .count = count};
 	int saved = errno, rc;
 
 	PL_ASSERT(is_name(event) && level < PL_LOG_OFF);
@@ -134,8 +200,9 @@ void pl_log_write(enum pl_log_level level, const char *event,
 		PL_ASSERT(is_name(fields[i].key));
 	rc = pthread_mutex_lock(&sink.lock);
 	PL_ASSERT(rc == 0);
-	write_line((struct pl_log_event){
-		.level = level, .name = event, .fields = fields, .count = count});
+	line.wall_ms = sink.wall_ms();
+	if (level == PL_LOG_DEBUG || flow_admits(&line))
+		write_line(line);
 	(void)pthread_mutex_unlock(&sink.lock);
 	errno = saved;
 }

@@ -11,6 +11,9 @@
  *
  * Any thread may log: one write() under a lock writes a line, and takes no memory from
  * the heap. pl_log_setup must run before there are other threads.
+ *
+ * Of one event at most PL_LOG_BURST lines are written in PL_LOG_WINDOW_MS (of a level above
+ * debug); the first line after that tells how many were left out, as "suppressed".
  */
 #ifndef STORE_BASE_LOG_H
 #define STORE_BASE_LOG_H
@@ -21,7 +24,12 @@
 #include "store/base/err.h"
 #include "store/base/span.h"
 
-enum { PL_LOG_VALUE_MAX = 1024, PL_LOG_LINE_MAX = 16384 };
+enum {
+	PL_LOG_VALUE_MAX = 1024,
+	PL_LOG_LINE_MAX = 16384,
+	PL_LOG_BURST = 300,
+	PL_LOG_WINDOW_MS = 10000,
+};
 
 enum pl_log_level { PL_LOG_DEBUG, PL_LOG_INFO, PL_LOG_WARN, PL_LOG_ERROR, PL_LOG_OFF };
 enum pl_log_format { PL_LOG_TEXT, PL_LOG_JSON };
@@ -38,6 +46,10 @@ struct pl_log_options {
 
 /* Without a setup, text goes to stderr, from PL_LOG_INFO on. */
 void pl_log_setup(const struct pl_log_options *options);
+
+/* The level of all threads; it counts at once. */
+void pl_log_set_level(enum pl_log_level level);
+enum pl_log_level pl_log_level_now(void);
 
 /* "debug", "info", "warn", "error", "off". */
 const char *pl_log_level_name(enum pl_log_level level);

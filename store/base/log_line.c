@@ -1,5 +1,6 @@
 #include "store/base/log_line.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -119,6 +120,12 @@ enum pl_code pl_log_line_json(struct pl_buf *buf, const struct pl_log_event *eve
 	pl_json_out_str(&out, event->name);
 	for (unsigned i = 0; i < event->count; i++)
 		json_field(&out, &event->fields[i]);
+	if (event->suppressed > 0) {
+		const struct pl_log_field field =
+			pl_log_uint("suppressed", event->suppressed);
+
+		json_field(&out, &field);
+	}
 	pl_json_out_end(&out);
 	return pl_json_out_done(&out);
 }
@@ -203,5 +210,7 @@ enum pl_code pl_log_line_text(struct pl_buf *buf, const struct pl_log_event *eve
 		if (code == PL_OK)
 			code = text_field(buf, &event->fields[i]);
 	}
+	if (event->suppressed > 0 && code == PL_OK)
+		code = pl_buf_printf(buf, " suppressed=%" PRIu64, event->suppressed);
 	return code;
 }

@@ -11,6 +11,7 @@ struct pl_log_event {
 	const char *name;
 	const struct pl_log_field *fields;
 	unsigned count;
+	uint64_t suppressed; /* lines of this event that were left out before it */
 };
 
 /* Appends the line without its end. PL_LIMIT: buf holds a part of the line. */

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -180,7 +181,7 @@ T_CASE(a_reader_that_is_gone_does_no_harm)
 static void *log_many(void *arg)
 {
 	for (int i = 0; i < 500; i++)
-		PL_LOG(PL_LOG_INFO, "many", pl_log_int("n", i), pl_log_str("who", arg));
+		PL_LOG(PL_LOG_DEBUG, "many", pl_log_int("n", i), pl_log_str("who", arg));
 	return NULL;
 }
 
@@ -191,7 +192,7 @@ T_CASE(lines_of_threads_stay_whole)
 	unsigned lines = 0;
 	ssize_t got;
 
-	begin(PL_LOG_TEXT, PL_LOG_INFO);
+	begin(PL_LOG_TEXT, PL_LOG_DEBUG);
 	for (int i = 0; i < 4; i++)
 		T_EQ(pthread_create(&thread[i], NULL, log_many, names[i]), 0);
 	for (int i = 0; i < 4; i++)
@@ -204,9 +205,84 @@ T_CASE(lines_of_threads_stay_whole)
 		char who[16];
 
 		// NOLINTNEXTLINE(cert-err34-c): a line of ours
-		T_EQ(sscanf(line, "01:36:53.007 INFO  many n=%u who=%15s", &n, who), 2);
+		T_EQ(sscanf(line, "01:36:53.007 DEBUG many n=%u who=%15s", &n, who), 2);
 		T_EQ(strlen(who), 8);
 		lines++;
 	}
 	T_EQ(lines, 2000);
+}
+
+static int64_t now_ms;
+
+static int64_t at_now(void)
+{
+	return now_ms;
+}
+
+static unsigned lines_of(const char *text)
+{
+	unsigned count = 0;
+
+	for (; *text != 0; text++)
+		count += *text == '\n';
+	return count;
+}
+
+T_CASE(an_event_that_comes_too_often_is_suppressed_and_says_so)
+{
+	ssize_t got;
+
+	begin(PL_LOG_TEXT, PL_LOG_INFO);
+	now_ms = at_one_time();
+	pl_log_setup(&(struct pl_log_options){
+		.fd = fd, .level = PL_LOG_INFO, .wall_ms = at_now});
+	for (unsigned i = 0; i < PL_LOG_BURST + 7; i++)
+		PL_LOG_EVENT(PL_LOG_WARN, "flood");
+	PL_LOG_EVENT(PL_LOG_INFO, "calm");
+	got = pread(fd, said, sizeof said - 1, 0);
+	T_TRUE(got > 0);
+	said[got] = 0;
+	T_EQ(lines_of(said), PL_LOG_BURST + 1);
+	T_TRUE(strstr(said, "INFO  calm\n") != NULL);
+	T_EQ(ftruncate(fd, 0), 0);
+	T_EQ(lseek(fd, 0, SEEK_SET), 0);
+
+	now_ms += PL_LOG_WINDOW_MS - 1;
+	PL_LOG_EVENT(PL_LOG_WARN, "flood");
+	wrote("");
+	now_ms++;
+	PL_LOG(PL_LOG_WARN, "flood", pl_log_int("n", 1));
+	PL_LOG_EVENT(PL_LOG_WARN, "flood");
+	wrote("01:37:03.007 WARN  flood n=1 suppressed=8\n01:37:03.007 WARN  flood\n");
+}
+
+T_CASE(a_clock_that_is_set_back_does_not_silence_an_event)
+{
+	begin(PL_LOG_JSON, PL_LOG_INFO);
+	now_ms = at_one_time();
+	pl_log_setup(&(struct pl_log_options){.fd = fd,
+	                                      .format = PL_LOG_JSON,
+	                                      .level = PL_LOG_INFO,
+	                                      .wall_ms = at_now});
+	for (unsigned i = 0; i < PL_LOG_BURST + 1; i++)
+		PL_LOG_EVENT(PL_LOG_WARN, "flood");
+	T_EQ(ftruncate(fd, 0), 0);
+	T_EQ(lseek(fd, 0, SEEK_SET), 0);
+	now_ms -= 3600 * 1000;
+	PL_LOG_EVENT(PL_LOG_WARN, "flood");
+	wrote("{\"ts\":\"2026-11-21T00:36:53.007Z\",\"level\":\"warn\",\"event\":\"flood\","
+	      "\"suppressed\":1}\n");
+}
+
+T_CASE(the_level_changes_while_running)
+{
+	begin(PL_LOG_TEXT, PL_LOG_INFO);
+	PL_LOG_EVENT(PL_LOG_DEBUG, "quiet");
+	pl_log_set_level(PL_LOG_DEBUG);
+	T_EQ(pl_log_level_now(), PL_LOG_DEBUG);
+	PL_LOG_EVENT(PL_LOG_DEBUG, "loud");
+	wrote("01:36:53.007 DEBUG loud\n");
+	pl_log_set_level(PL_LOG_OFF);
+	PL_LOG_EVENT(PL_LOG_ERROR, "quiet");
+	wrote("");
 }
