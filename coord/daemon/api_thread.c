@@ -69,7 +69,8 @@ static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 	                               .host = from->host,
 	                               .port = from->port,
 	                               .token = from->token[0] == 0 ? NULL : from->token,
-	                               .version = PLACET_VERSION};
+	                               .version = PLACET_VERSION,
+	                               .process = api->process};
 
 	if (from->cert != NULL && tls_server_new(&files, &api->tls, err) != PL_OK)
 		return err->code;

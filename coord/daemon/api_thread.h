@@ -17,7 +17,8 @@ enum api_thread_state { API_THREAD_RUNS, API_THREAD_FAILED, API_THREAD_ENDED };
 struct api_thread {
 	/* Set by the process before api_thread_start. */
 	const struct daemon_opts *opts;
-	uv_async_t *report; /* sent when state has changed */
+	uv_async_t *report;                /* sent when state has changed */
+	struct api_server_process process; /* what the server tells of it */
 
 	_Atomic enum api_thread_state state;
 	_Atomic bool stop; /* ordered */

@@ -14,6 +14,7 @@
 
 #include "coord/connect/store_opts.h"
 #include "store/base/arena.h"
+#include "store/base/json_out.h"
 #include "store/base/log.h"
 
 enum {
@@ -100,6 +101,10 @@ void daemon_opts_done(struct daemon_opts *opts);
 void daemon_opts_help(FILE *to);
 /* Prints one line an option: its value and its source. */
 void daemon_opts_show(const struct daemon_opts *opts, FILE *to);
+
+/* Writes an object: of each option its value and its source. Secrets are files, of which
+ * the paths are shown. */
+void daemon_opts_json(const struct daemon_opts *opts, struct pl_json_out *out);
 
 /* Makes a name for shards from a host name: characters that a name can not have become
  * '-'. */

@@ -68,3 +68,21 @@ void daemon_opts_show(const struct daemon_opts *opts, FILE *to)
 	                      ? "PLACET_PASSWORD"
 	                      : opts->source[DAEMON_PASSWORD_FILE]);
 }
+
+void daemon_opts_json(const struct daemon_opts *opts, struct pl_json_out *out)
+{
+	char field[64];
+
+	pl_json_out_object(out);
+	for (unsigned i = 0; i < DAEMON_OPTION_COUNT; i++) {
+		pl_json_out_name(out, option_field(i, field));
+		pl_json_out_object(out);
+		pl_json_out_name(out, "value");
+		pl_json_out_str(out, opts->text[i] == NULL ? "" : opts->text[i]);
+		pl_json_out_name(out, "source");
+		pl_json_out_str(out,
+		                opts->source[i] == NULL ? "default" : opts->source[i]);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+}

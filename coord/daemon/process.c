@@ -6,6 +6,7 @@
 
 #include "coord/connect/version.h"
 #include "coord/daemon/api_thread.h"
+#include "coord/daemon/tell.h"
 #include "coord/daemon/worker.h"
 #include "store/base/alloc.h"
 
@@ -23,6 +24,7 @@ struct process {
 	struct worker *worker;
 	unsigned count; /* workers that run or have run */
 	struct api_thread api;
+	struct tell tell;
 	bool serves; /* api runs or has run */
 	bool stopping;
 	bool failed;
@@ -139,13 +141,30 @@ static enum pl_code handles_open(struct process *process, struct pl_err *err)
 	return rc == 0 ? PL_OK : pl_err_set(err, PL_IO, "signals: %s", uv_strerror(rc));
 }
 
-/* Starts the workers with all signals blocked, so that only this thread receives them. */
+static enum pl_code api_start(struct process *process, struct pl_err *err)
+{
+	enum pl_code code;
+
+	if (tell_init(&process->tell, process->opts, process->worker, process->count) !=
+	    PL_OK)
+		return pl_err_set(err, PL_NOMEM, "API");
+	process->api.opts = process->opts;
+	process->api.report = &process->report;
+	process->api.process = tell_process(&process->tell);
+	code = api_thread_start(&process->api, err);
+	process->serves = code == PL_OK;
+	return code;
+}
+
+/* Starts the workers with all signals blocked, so that only this thread receives them; but
+ * for the profiler's, which every thread has to receive. */
 static enum pl_code workers_start(struct process *process, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 	sigset_t all, before;
 
 	(void)sigfillset(&all);
+	(void)sigdelset(&all, SIGPROF);
 	(void)pthread_sigmask(SIG_BLOCK, &all, &before);
 	for (unsigned i = 0; i < process->opts->shards && code == PL_OK; i++) {
 		struct worker *worker = &process->worker[i];
@@ -157,12 +176,8 @@ static enum pl_code workers_start(struct process *process, struct pl_err *err)
 		code = worker_start(worker, err);
 		process->count += code == PL_OK;
 	}
-	if (code == PL_OK && process->opts->serve.host[0] != 0) {
-		process->api.opts = process->opts;
-		process->api.report = &process->report;
-		code = api_thread_start(&process->api, err);
-		process->serves = code == PL_OK;
-	}
+	if (code == PL_OK && process->opts->serve.host[0] != 0)
+		code = api_start(process, err);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return code;
 }
@@ -196,6 +211,7 @@ static void process_loop(struct process *process)
 		worker_join(&process->worker[i]);
 	if (process->serves)
 		api_thread_join(&process->api);
+	tell_done(&process->tell);
 }
 
 enum process_status process_run(const struct daemon_opts *opts)

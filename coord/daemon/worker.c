@@ -41,6 +41,7 @@ static void handles_close(struct worker *worker)
 	uv_close((uv_handle_t *)&worker->wake, on_handle_closed);
 	uv_close((uv_handle_t *)&worker->pace, on_handle_closed);
 	uv_close((uv_handle_t *)&worker->quiet, on_handle_closed);
+	uv_close((uv_handle_t *)&worker->turn, on_handle_closed);
 }
 
 static void on_kv_closed(void *ctx)
@@ -67,6 +68,16 @@ static void obey_order(struct worker *worker)
 static void on_wake(uv_async_t *wake)
 {
 	obey_order(wake->data);
+}
+
+/* Shows the other threads how the shard is. */
+static void on_turn(uv_prepare_t *turn)
+{
+	struct worker *worker = turn->data;
+	uint64_t safe_ms = worker->shard == NULL ? 0 : shard_safe_until_ms(worker->shard);
+
+	atomic_store_explicit(&worker->safe_until_ms, safe_ms, memory_order_relaxed);
+	atomic_store_explicit(&worker->turned_ms, pl_clock_ms(), memory_order_relaxed);
 }
 
 /* Measures how busy the loop was and how much the shard wrote since the last call. */
@@ -140,6 +151,7 @@ static void on_shard(void *ctx, const struct shard_note *note)
 
 	event_log_note(&worker->event_log, note, pl_clock_ms());
 	worker_quiet_rearm(worker);
+	atomic_store(&worker->owned, worker->event_log.owned);
 	if (worker->work != NULL)
 		work_on_note(worker->work, note);
 	switch (note->what) {
@@ -263,7 +275,9 @@ static void *worker_main(void *ctx)
 	int rc;
 
 	worker->pace_ns = uv_hrtime();
+	atomic_store(&worker->turned_ms, pl_clock_ms());
 	(void)uv_timer_start(&worker->pace, on_pace, PACE_MS, PACE_MS);
+	(void)uv_prepare_start(&worker->turn, on_turn);
 	start_work(worker);
 	(void)uv_run(&worker->loop, UV_RUN_DEFAULT);
 	rc = uv_loop_close(&worker->loop);
@@ -292,10 +306,12 @@ static enum pl_code loop_open(struct worker *worker, struct pl_err *err)
 	}
 	(void)uv_timer_init(&worker->loop, &worker->pace);
 	(void)uv_timer_init(&worker->loop, &worker->quiet);
+	(void)uv_prepare_init(&worker->loop, &worker->turn);
 	worker->wakeable = true;
 	worker->wake.data = worker;
 	worker->pace.data = worker;
 	worker->quiet.data = worker;
+	worker->turn.data = worker;
 	return PL_OK;
 }
 

@@ -36,6 +36,10 @@ struct worker {
 	_Atomic enum worker_state state;
 	_Atomic bool failed; /* may be set at any time; the process then ends with a
 	                      * status that is not 0 */
+	/* Written by the worker's thread, read by health and status. */
+	_Atomic uint64_t safe_until_ms; /* of the lease; 0: the shard has none */
+	_Atomic uint64_t turned_ms;     /* when the loop turned last; 0: not yet */
+	_Atomic uint32_t owned;         /* partitions */
 	pthread_t thread;
 	uv_loop_t loop;
 	uv_mutex_t lock; /* protects wakeable and wake: a loop that has ended must not
@@ -53,6 +57,7 @@ struct worker {
 	struct event_log event_log;
 	uv_timer_t quiet; /* when event_log_due() is to be called */
 	uv_timer_t pace;
+	uv_prepare_t turn; /* before each wait of the loop */
 	uint64_t pace_ns, idle_ns;
 	uint64_t writes;
 	enum worker_order obeyed;

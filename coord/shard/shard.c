@@ -195,6 +195,13 @@ struct kv *shard_kv(struct shard *shard)
 	return shard->guarded;
 }
 
+uint64_t shard_safe_until_ms(const struct shard *shard)
+{
+	return shard->session == NULL || session_lease(shard->session) == 0
+	               ? 0
+	               : session_safe_until_ms(shard->session);
+}
+
 static bool is_acting(const struct shard *shard, uint32_t partition)
 {
 	return shard->claims != NULL && !shard->refused && !shard->abandoned &&

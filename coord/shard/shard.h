@@ -99,6 +99,9 @@ PL_NODISCARD enum pl_code shard_open(struct kv *kv, const struct shard_opts *opt
  * closes. */
 struct kv *shard_kv(struct shard *shard);
 
+/* Until when the shard's lease is surely held, by the store's clock; 0: it has none. */
+uint64_t shard_safe_until_ms(const struct shard *shard);
+
 /* The epoch to act under at this moment; 0: the partition is not owned, or the lease
  * is not safe any more. */
 int64_t shard_epoch(const struct shard *shard, uint32_t partition);

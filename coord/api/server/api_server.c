@@ -16,7 +16,8 @@ enum {
 	STOP_MS = 5000,
 	TIMEOUT_MS = 5000,
 	META_AGAIN_MS = 200,
-	READY_MS = 20, /* between looks at whether the informers are synced */
+	READY_MS = 20,   /* between looks at whether the informers are synced */
+	PROBE_MS = 1000, /* between questions to the store whether it answers */
 };
 
 static int64_t wall_ms(void *ctx)
@@ -204,6 +205,7 @@ void api_server_stop(struct api_server *server, void (*closed)(void *ctx), void 
 /* -- the beginning ---------------------------------------------------------------------- */
 
 static void find_meta(struct api_server *server);
+static void probe_store(struct api_server *server);
 
 static void open_emptier(struct api_server *server)
 {
@@ -236,6 +238,7 @@ static void on_timer(void *ctx)
 		       pl_log_uint("port", http_server_port(server->http)));
 		if (server->opts.ready != NULL)
 			server->opts.ready(server->opts.ctx);
+		probe_store(server);
 		return;
 	case API_SERVER_STOPPING:
 		http_server_counts(server->http, &counts);
@@ -245,6 +248,8 @@ static void on_timer(void *ctx)
 			pl_timer_set(&server->timer, now_ms(server) + READY_MS);
 		return;
 	case API_SERVER_SERVING:
+		probe_store(server);
+		return;
 	case API_SERVER_CUTTING:
 		return;
 	}
@@ -312,19 +317,57 @@ static void on_meta(void *ctx, const struct kv_result *result, const struct pl_e
 	pl_timer_set(&server->timer, now_ms(server) + META_AGAIN_MS);
 }
 
-static void find_meta(struct api_server *server)
+static enum pl_code read_meta(struct api_server *server, kv_done_fn *done,
+                              struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_META};
 	struct keys_text key;
-	struct pl_err err = {0};
-	enum pl_code code = keys_build(&id, &key, &err);
+	enum pl_code code = keys_build(&id, &key, err);
 	struct kv_get get;
 
 	PL_ASSERT(code == PL_OK);
 	get = (struct kv_get){.keys = kv_key(keys_span(&key))};
-	if (kv_get(server->opts.kv, &get, TIMEOUT_MS, on_meta, server, &server->call,
-	           &err) != PL_OK)
+	return kv_get(server->opts.kv, &get, TIMEOUT_MS, done, server, &server->call,
+	              err);
+}
+
+static void find_meta(struct api_server *server)
+{
+	struct pl_err err = {0};
+
+	if (read_meta(server, on_meta, &err) != PL_OK)
 		pl_timer_set(&server->timer, now_ms(server) + META_AGAIN_MS);
+}
+
+static void store_failed(struct api_server *server, const struct pl_err *err)
+{
+	(void)snprintf(server->store_why, sizeof server->store_why, "%s", err->msg);
+}
+
+static void on_probed(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct api_server *server = ctx;
+
+	(void)result;
+	server->call = NULL;
+	if (server->state != API_SERVER_SERVING)
+		return;
+	if (err == NULL)
+		server->store_ms = now_ms(server);
+	else
+		store_failed(server, err);
+	pl_timer_set(&server->timer, now_ms(server) + PROBE_MS);
+}
+
+/* Reads one small key, so that readiness knows whether the store answers. */
+static void probe_store(struct api_server *server)
+{
+	struct pl_err err = {0};
+
+	if (read_meta(server, on_probed, &err) == PL_OK)
+		return;
+	store_failed(server, &err);
+	pl_timer_set(&server->timer, now_ms(server) + PROBE_MS);
 }
 
 /* -- exchanges -------------------------------------------------------------------------- */
@@ -337,16 +380,20 @@ static void on_request(void *ctx, struct http_exchange *exchange,
 
 static void on_room(void *user, struct http_exchange *exchange)
 {
+	struct exchange_user *works = user;
+
 	(void)exchange;
-	if (user != NULL)
-		request_room(user);
+	if (works != NULL && works->room != NULL)
+		works->room(works);
 }
 
 static void on_gone(void *user, struct http_exchange *exchange)
 {
+	struct exchange_user *works = user;
+
 	(void)exchange;
-	if (user != NULL)
-		request_gone(user);
+	if (works != NULL)
+		works->gone(works);
 }
 
 enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts,
@@ -362,6 +409,7 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 
 	if (server == NULL)
 		return pl_err_set(err, PL_NOMEM, "an API server");
+	server->loop = loop;
 	server->opts = *opts;
 	if (server->opts.stop_ms == 0)
 		server->opts.stop_ms = STOP_MS;

@@ -18,10 +18,24 @@
 
 #include <uv.h>
 
+#include "coord/introspect/health.h"
+#include "store/base/json_out.h"
 #include "store/kv/kv.h"
 #include "store/net/http_server.h"
 
 struct api_server;
+
+/* What the process tells of itself besides the API. Called on the API's loop; all may be
+ * zero. */
+struct api_server_process {
+	struct health_checks checks;
+	const char *name; /* "placetd" */
+	/* Writes one value: the options in force. */
+	void (*config)(void *ctx, struct pl_json_out *out);
+	/* Appends lines "name: value". */
+	PL_NODISCARD enum pl_code (*status)(void *ctx, struct pl_buf *out);
+	void *ctx;
+};
 
 struct api_server_opts {
 	struct kv *kv; /* driven by the loop; outlives the server */
@@ -33,8 +47,9 @@ struct api_server_opts {
 	uint64_t stop_ms;                 /* 0: 5 s */
 	/* Events that clients report, in all and in a namespace; 0: event_store.h's. */
 	uint32_t events_max, events_in_namespace_max;
-	uint64_t seed;            /* of generated names; 0: by the time */
-	const char *version;      /* of Placet */
+	uint64_t seed;       /* of generated names; 0: by the time */
+	const char *version; /* of Placet */
+	struct api_server_process process;
 	void (*ready)(void *ctx); /* SERVING; may be NULL */
 	void *ctx;
 };

@@ -16,6 +16,7 @@ enum api_server_state {
 };
 
 struct api_server {
+	uv_loop_t *loop;
 	struct api_server_opts opts;
 	enum api_server_state state;
 	struct http_server *http;
@@ -29,11 +30,24 @@ struct api_server {
 	struct openapi_cache openapi;
 	struct pl_timer timer;
 	struct kv_call *call;
-	uv_idle_t idle; /* closed as the last thing of a stop */
+	uint64_t store_ms;               /* when the store has answered last; 0: never */
+	char store_why[HEALTH_WHY_SIZE]; /* the last failure since then */
+	uv_idle_t idle;                  /* closed as the last thing of a stop */
 	uint64_t stop_at_ms;
 	void (*closed)(void *ctx);
 	void *closed_ctx;
 };
+
+/* introspection.c: health, /configz, /statusz and /debug. */
+enum { API_SERVER_CHECKS = 4 };
+/* The checks that the server makes itself. */
+void api_server_checks(struct api_server *server,
+                       struct health_check out[API_SERVER_CHECKS]);
+void route_health(struct api_server *server, struct http_exchange *exchange,
+                  const struct http_request *request);
+/* False: the path is none of these. */
+bool route_introspection(struct api_server *server, struct http_exchange *exchange,
+                         const struct http_request *request);
 
 /* route.c: answers the request or hands it to its verb. */
 void api_server_route(struct api_server *server, struct http_exchange *exchange,

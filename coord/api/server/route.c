@@ -38,12 +38,6 @@ static bool path_is(const struct http_request *request, const char *path)
 	return pl_span_eq(request->path, pl_span_str(path));
 }
 
-static bool is_health(const struct http_request *request)
-{
-	return path_is(request, "/healthz") || path_is(request, "/livez") ||
-	       path_is(request, "/readyz");
-}
-
 /* Compares in constant time. */
 static bool has_token(const struct api_server *server, const struct http_request *request)
 {
@@ -55,18 +49,6 @@ static bool has_token(const struct api_server *server, const struct http_request
 	len = strlen(server->opts.token);
 	return header.len == len + 7 && memcmp(header.at, "Bearer ", 7) == 0 &&
 	       CRYPTO_memcmp(header.at + 7, server->opts.token, len) == 0;
-}
-
-static void answer_health(struct api_server *server, struct http_exchange *exchange,
-                          const struct http_request *request)
-{
-	bool ready = server->state == API_SERVER_SERVING;
-
-	if (path_is(request, "/livez") || ready)
-		answer(exchange, 200, "text/plain; charset=utf-8", PL_SPAN_LIT("ok"));
-	else
-		answer(exchange, 503, "text/plain; charset=utf-8",
-		       PL_SPAN_LIT("the informers have not listed the store yet"));
 }
 
 /* -- discovery ----------------------------------------------------------------------- */
@@ -125,8 +107,11 @@ static void write_groups(const struct discovery *discovery, bool core,
 static bool write_discovery(const struct discovery *discovery, struct pl_span path,
                             const struct accept *accept, struct pl_json_out *out)
 {
-	static const char *const more[] = {"/healthz",    "/livez",  "/openapi/v2",
-	                                   "/openapi/v3", "/readyz", NULL};
+	static const char *const more[] = {
+		"/configz",    "/debug/log-level", "/debug/pprof/profile",
+		"/healthz",    "/livez",           "/openapi/v2",
+		"/openapi/v3", "/readyz",          "/statusz",
+		NULL};
 	struct path_parts parts;
 
 	if (!split(path, &parts))
@@ -260,8 +245,8 @@ void api_server_route(struct api_server *server, struct http_exchange *exchange,
 	struct api_status status;
 
 	http_exchange_set_user(exchange, NULL);
-	if (is_health(request)) {
-		answer_health(server, exchange, request);
+	if (health_is_path(request->path)) {
+		route_health(server, exchange, request);
 		return;
 	}
 	if (!has_token(server, request)) {
@@ -269,6 +254,8 @@ void api_server_route(struct api_server *server, struct http_exchange *exchange,
 		answer_api_status(exchange, &status);
 		return;
 	}
+	if (route_introspection(server, exchange, request))
+		return;
 	if (server->state != API_SERVER_SERVING) {
 		status = status_unavailable(
 			PL_SPAN_LIT("the server is starting or stopping"));

@@ -43,8 +43,10 @@ void request_unbusy(struct request *request)
 	free_if_over(request);
 }
 
-void request_gone(struct request *request)
+static void request_gone(struct exchange_user *user)
 {
+	struct request *request = (struct request *)user; /* its first member */
+
 	request->exchange = NULL;
 	request->http = NULL;
 	if (request->watcher != NULL)
@@ -66,8 +68,10 @@ void request_gone(struct request *request)
 	free_if_over(request);
 }
 
-void request_room(struct request *request)
+static void request_room(struct exchange_user *user)
 {
+	struct request *request = (struct request *)user; /* its first member */
+
 	if (request->watcher != NULL)
 		watcher_room(request->watcher);
 	else if (request->list != NULL)
@@ -602,6 +606,8 @@ void request_start(struct api *api, struct http_exchange *exchange)
 	pl_list_init(&request->link);
 	pl_list_add_tail(&api->requests, &request->link);
 	api->open++;
+	request->user =
+		(struct exchange_user){.room = request_room, .gone = request_gone};
 	http_exchange_set_user(exchange, request);
 	run(request);
 }

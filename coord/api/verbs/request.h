@@ -66,7 +66,14 @@ enum request_verb {
 	REQUEST_DELETE_COLLECTION,
 };
 
+/* What works on an exchange; it begins with this. */
+struct exchange_user {
+	void (*room)(struct exchange_user *user); /* NULL: it sends one answer */
+	void (*gone)(struct exchange_user *user);
+};
+
 struct request {
+	struct exchange_user user;
 	struct pl_list link;
 	struct api *api;
 	struct http_exchange *exchange;  /* NULL: the client has gone */
@@ -99,8 +106,6 @@ struct request {
 
 /* Begins the request; it answers, now or later. */
 void request_start(struct api *api, struct http_exchange *exchange);
-void request_room(struct request *request);
-void request_gone(struct request *request);
 
 /* -- for the verbs ------------------------------------------------------------------- */
 
