@@ -18,7 +18,7 @@ struct api_thread {
 	/* Set by the process before api_thread_start. */
 	const struct daemon_opts *opts;
 	uv_async_t *report;                /* sent when state has changed */
-	struct api_server_process process; /* what the server tells of it */
+	struct api_server_process process; /* as the server shows it */
 
 	_Atomic enum api_thread_state state;
 	_Atomic bool stop; /* ordered */

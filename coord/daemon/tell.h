@@ -1,5 +1,5 @@
 /*
- * What the process tells of itself through its API: the health of its shards and loops,
+ * The process as its API shows it: the health of its shards and loops,
  * the options in force, its status. Called on the API's thread; reads only what the
  * workers show in atomics.
  */

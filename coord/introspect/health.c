@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What a request asks for. */
+/* A request, read. */
 struct health_request {
 	enum health_path path;
 	const char *word;    /* "livez", "readyz" or "healthz" */

@@ -25,7 +25,7 @@
 
 struct api_server;
 
-/* What the process tells of itself besides the API. Called on the API's loop; all may be
+/* The process behind the server, beside the API. Called on the API's loop; all may be
  * zero. */
 struct api_server_process {
 	struct health_checks checks;

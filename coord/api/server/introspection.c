@@ -1,4 +1,4 @@
-/* What the process tells of itself: health, /configz, /statusz and /debug. */
+/* The process, seen from outside: health, /configz, /statusz and /debug. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -222,7 +222,7 @@ struct profiling {
 
 static void profile_gone(struct exchange_user *user)
 {
-	struct profiling *profiling = (struct profiling *)user; /* its first member */
+	struct profiling *profiling = (struct profiling *)user; /* the first member */
 
 	if (profiling->profile != NULL)
 		cpu_profile_cancel(profiling->profile);

@@ -45,7 +45,7 @@ void request_unbusy(struct request *request)
 
 static void request_gone(struct exchange_user *user)
 {
-	struct request *request = (struct request *)user; /* its first member */
+	struct request *request = (struct request *)user; /* the first member */
 
 	request->exchange = NULL;
 	request->http = NULL;
@@ -70,7 +70,7 @@ static void request_gone(struct exchange_user *user)
 
 static void request_room(struct exchange_user *user)
 {
-	struct request *request = (struct request *)user; /* its first member */
+	struct request *request = (struct request *)user; /* the first member */
 
 	if (request->watcher != NULL)
 		watcher_room(request->watcher);

@@ -66,7 +66,7 @@ enum request_verb {
 	REQUEST_DELETE_COLLECTION,
 };
 
-/* What works on an exchange; it begins with this. */
+/* The beginning of each object that works on an exchange. */
 struct exchange_user {
 	void (*room)(struct exchange_user *user); /* NULL: it sends one answer */
 	void (*gone)(struct exchange_user *user);
