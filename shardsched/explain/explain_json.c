@@ -1,5 +1,6 @@
 #include "shardsched/explain/explain.h"
 #include "shardsched/explain/reason_text.h"
+#include "store/base/json_put.h"
 
 enum { NAME_MAX_BYTES = 1 << 12 };
 
@@ -8,18 +9,6 @@ static void put_text(const struct explain *explain, struct pl_json_out *out,
 {
 	pl_json_out_name(out, name);
 	pl_json_out_string(out, model_text(explain->model, id));
-}
-
-static void put_int(struct pl_json_out *out, const char *name, int64_t value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_int(out, value);
-}
-
-static void put_str(struct pl_json_out *out, const char *name, const char *value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_str(out, value);
 }
 
 static void put_node(const struct explain *explain, struct pl_json_out *out,
@@ -35,7 +24,7 @@ static void put_node(const struct explain *explain, struct pl_json_out *out,
 static void put_plugin(const struct explain *explain, struct pl_json_out *out,
                        unsigned plugin)
 {
-	put_str(out, "plugin", explain->profile->table->row[plugin]->name);
+	pl_json_put_str(out, "plugin", explain->profile->table->row[plugin]->name);
 }
 
 /* A piece of text that is printed first. */
@@ -63,7 +52,7 @@ static void put_reason(const struct explain *explain, struct pl_json_out *out,
 {
 	struct pl_buf buf;
 
-	put_str(out, "reason", reason_word((enum reason_code)reason->code));
+	pl_json_put_str(out, "reason", reason_word((enum reason_code)reason->code));
 	pl_buf_init(&buf, NAME_MAX_BYTES);
 	put_printed(out, "message", &buf,
 	            reason_print(&explain->model->strings, reason, &buf));
@@ -74,8 +63,8 @@ static void put_reason(const struct explain *explain, struct pl_json_out *out,
 	if (reason->value != 0 && !reason_is_of_own(reason))
 		put_text(explain, out, "value", reason->value);
 	if (reason->code == REASON_TAINT)
-		put_str(out, "effect",
-		        taint_effect_word((enum taint_effect)reason->detail));
+		pl_json_put_str(out, "effect",
+		                taint_effect_word((enum taint_effect)reason->detail));
 	if (reason_is_amount(reason))
 		put_amount(out, "lacks", reason, reason->lacks);
 }
@@ -95,8 +84,8 @@ static void put_filters(const struct explain *explain, struct pl_json_out *out)
 			pl_json_out_name(out, "skipped");
 			pl_json_out_bool(out, true);
 		} else {
-			put_int(out, "refused", filter->alone);
-			put_int(out, "refusedFirst", filter->first);
+			pl_json_put_int(out, "refused", filter->alone);
+			pl_json_put_int(out, "refusedFirst", filter->first);
 		}
 		pl_json_out_end(out);
 	}
@@ -113,17 +102,17 @@ static void put_reasons(const struct explain *explain, struct pl_json_out *out)
 		pl_json_out_object(out);
 		if (row->plugin < explain->profile->table->count)
 			put_plugin(explain, out, row->plugin);
-		put_str(out, "code", verdict_word(row->code));
+		pl_json_put_str(out, "code", verdict_word(row->code));
 		put_reason(explain, out, &row->reason);
 		if (reason_is_amount(&row->reason))
 			put_amount(out, "lacksMost", &row->reason, row->lacks_most);
-		put_int(out, "nodes", row->nodes);
-		put_int(out, "only", row->only);
+		pl_json_put_int(out, "nodes", row->nodes);
+		pl_json_put_int(out, "only", row->only);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
 	if (explain->unlisted > 0)
-		put_int(out, "unlistedReasons", explain->unlisted);
+		pl_json_put_int(out, "unlistedReasons", explain->unlisted);
 }
 
 static void put_cluster(const struct explain *explain,
@@ -136,16 +125,17 @@ static void put_cluster(const struct explain *explain,
 		pl_json_out_name(out, "others");
 		pl_json_out_bool(out, true);
 	}
-	put_int(out, "nodes", cluster->nodes);
-	put_int(out, "feasible", cluster->feasible);
+	pl_json_put_int(out, "nodes", cluster->nodes);
+	pl_json_put_int(out, "feasible", cluster->feasible);
 	pl_json_out_name(out, "filters");
 	pl_json_out_object(out);
 	for (uint32_t i = 0; i < explain->filters; i++)
 		if (cluster->alone[i] > 0)
-			put_int(out,
-			        explain->profile->table->row[explain->filter[i].plugin]
-			                ->name,
-			        cluster->alone[i]);
+			pl_json_put_int(
+				out,
+				explain->profile->table->row[explain->filter[i].plugin]
+					->name,
+				cluster->alone[i]);
 	pl_json_out_end(out);
 	pl_json_out_name(out, "reasons");
 	pl_json_out_array(out);
@@ -156,7 +146,7 @@ static void put_cluster(const struct explain *explain,
 			continue;
 		pl_json_out_object(out);
 		put_reason(explain, out, &row->reason);
-		put_int(out, "nodes", cluster->reasons[row->row]);
+		pl_json_put_int(out, "nodes", cluster->reasons[row->row]);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
@@ -204,8 +194,8 @@ static void put_share(const struct explain *explain, struct pl_json_out *out,
 {
 	pl_json_out_object(out);
 	put_plugin(explain, out, share->plugin);
-	put_int(out, "score", share->score);
-	put_int(out, "weight", share->weight);
+	pl_json_put_int(out, "score", share->score);
+	pl_json_put_int(out, "weight", share->weight);
 	pl_json_out_end(out);
 }
 
@@ -218,7 +208,7 @@ static void put_scores(const struct explain *explain, struct pl_json_out *out)
 
 		pl_json_out_object(out);
 		put_node(explain, out, best->slot);
-		put_int(out, "total", best->total);
+		pl_json_put_int(out, "total", best->total);
 		pl_json_out_name(out, "shares");
 		pl_json_out_array(out);
 		for (uint32_t j = 0; j < best->count; j++)
@@ -242,7 +232,7 @@ static void put_victims(const struct explain *explain, struct pl_json_out *out,
 		pl_json_out_object(out);
 		put_text(explain, out, "namespace", placed->view->spec->namespace);
 		put_text(explain, out, "name", placed->name);
-		put_int(out, "priority", placed->view->spec->priority);
+		pl_json_put_int(out, "priority", placed->view->spec->priority);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
@@ -254,11 +244,11 @@ static void put_preemption(const struct explain *explain, struct pl_json_out *ou
 
 	pl_json_out_name(out, "preemption");
 	pl_json_out_object(out);
-	put_str(out, "code", verdict_word(preempt->code));
-	put_int(out, "tried", preempt->tried);
+	pl_json_put_str(out, "code", verdict_word(preempt->code));
+	pl_json_put_int(out, "tried", preempt->tried);
 	if (preempt->code == VERDICT_SUCCESS) {
 		put_node(explain, out, preempt->node);
-		put_int(out, "budgetViolations", preempt->violations);
+		pl_json_put_int(out, "budgetViolations", preempt->violations);
 		put_victims(explain, out, preempt->victim, preempt->victims);
 	}
 	pl_json_out_name(out, "candidates");
@@ -268,7 +258,7 @@ static void put_preemption(const struct explain *explain, struct pl_json_out *ou
 
 		pl_json_out_object(out);
 		put_node(explain, out, each->node);
-		put_int(out, "budgetViolations", each->violations);
+		pl_json_put_int(out, "budgetViolations", each->violations);
 		put_victims(explain, out, &preempt->all_victims[each->first],
 		            each->count);
 		pl_json_out_end(out);
@@ -298,7 +288,7 @@ static void put_pod(const struct explain *explain, struct pl_json_out *out)
 	pl_json_out_object(out);
 	put_text(explain, out, "namespace", explain->pod->spec->namespace);
 	put_text(explain, out, "name", explain->pod->name);
-	put_int(out, "priority", explain->pod->spec->priority);
+	pl_json_put_int(out, "priority", explain->pod->spec->priority);
 	pl_json_out_end(out);
 }
 
@@ -319,8 +309,8 @@ static void put_gates(const struct explain *explain, struct pl_json_out *out)
 static void put_warning(struct pl_json_out *out, const char *rule, const char *message)
 {
 	pl_json_out_object(out);
-	put_str(out, "rule", rule);
-	put_str(out, "message", message);
+	pl_json_put_str(out, "rule", rule);
+	pl_json_put_str(out, "message", message);
 	pl_json_out_end(out);
 }
 
@@ -355,10 +345,10 @@ void explain_json(const struct explain *explain, struct pl_json_out *out)
 	const struct engine_decision *decision = explain->decision;
 
 	pl_json_out_object(out);
-	put_str(out, "kind", "Explanation");
-	put_int(out, "v", 1);
+	pl_json_put_str(out, "kind", "Explanation");
+	pl_json_put_int(out, "v", 1);
 	put_pod(explain, out);
-	put_str(out, "verdict", verdict_of(decision));
+	pl_json_put_str(out, "verdict", verdict_of(decision));
 	put_warnings(explain, out);
 	if (decision->gated) {
 		put_gates(explain, out);
@@ -367,9 +357,9 @@ void explain_json(const struct explain *explain, struct pl_json_out *out)
 	}
 	if (decision->outcome.result == CYCLE_NODE)
 		put_node(explain, out, decision->outcome.node);
-	put_int(out, "nodes", explain->nodes);
-	put_int(out, "examined", explain->examined);
-	put_int(out, "feasible", explain->feasible);
+	pl_json_put_int(out, "nodes", explain->nodes);
+	pl_json_put_int(out, "examined", explain->examined);
+	pl_json_put_int(out, "feasible", explain->feasible);
 	put_filters(explain, out);
 	put_reasons(explain, out);
 	put_clusters(explain, out);

@@ -12,6 +12,7 @@
 #include "coord/membership/membership.h"
 #include "shardsched/model/object.h"
 #include "shardsched/records/gang_record.h"
+#include "store/base/json_put.h"
 #include "store/base/json_scan.h"
 #include "store/base/timestamp.h"
 #include "store/keys/keys.h"
@@ -27,26 +28,6 @@ struct placet_writer {
 	struct pl_arena arena;
 };
 
-static void put_text(struct pl_json_out *out, const char *name, struct pl_span text)
-{
-	if (text.len == 0)
-		return;
-	pl_json_out_name(out, name);
-	pl_json_out_string(out, text);
-}
-
-static void put_int(struct pl_json_out *out, const char *name, int64_t value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_int(out, value);
-}
-
-static void put_double(struct pl_json_out *out, const char *name, double value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_double(out, value);
-}
-
 /* Whole seconds, as Kubernetes writes times. */
 static void put_time(struct pl_json_out *out, const char *name, int64_t ms)
 {
@@ -54,7 +35,7 @@ static void put_time(struct pl_json_out *out, const char *name, int64_t ms)
 
 	(void)pl_timestamp_print(ms, text);
 	text[19] = 'Z';
-	put_text(out, name, pl_span(text, 20));
+	pl_json_put_text(out, name, pl_span(text, 20));
 }
 
 static void status_begin(struct placet_writer *placet)
@@ -78,7 +59,7 @@ static void put_malformed(struct placet_writer *placet, const struct pl_err *err
 {
 	if (err->code == PL_NOMEM && placet->writer->code == PL_OK)
 		placet->writer->code = PL_NOMEM;
-	put_text(&placet->out, "malformed", pl_span_str(err->msg));
+	pl_json_put_text(&placet->out, "malformed", pl_span_str(err->msg));
 }
 
 /* -- shards -------------------------------------------------------------------------------- */
@@ -87,9 +68,9 @@ static void put_rates(struct pl_json_out *out, const struct membership *member)
 {
 	pl_json_out_name(out, "rates");
 	pl_json_out_object(out);
-	put_double(out, "writesPerSecond", member->writes_per_s);
-	put_int(out, "fenced", (int64_t)member->fenced);
-	put_double(out, "busy", member->busy);
+	pl_json_put_double(out, "writesPerSecond", member->writes_per_s);
+	pl_json_put_int(out, "fenced", (int64_t)member->fenced);
+	pl_json_put_double(out, "busy", member->busy);
 	pl_json_out_end(out);
 }
 
@@ -99,12 +80,12 @@ static void put_work(struct pl_json_out *out, const struct membership_work *work
 		return;
 	pl_json_out_name(out, "work");
 	pl_json_out_object(out);
-	put_int(out, "placed", (int64_t)work->placed);
-	put_double(out, "placedPerSecond", work->placed_per_s);
-	put_int(out, "pending", (int64_t)work->pending);
-	put_int(out, "conflicts", (int64_t)work->conflicts);
-	put_double(out, "conflictsPerSecond", work->conflicts_per_s);
-	put_int(out, "lagMilliseconds", (int64_t)work->lag_ms);
+	pl_json_put_int(out, "placed", (int64_t)work->placed);
+	pl_json_put_double(out, "placedPerSecond", work->placed_per_s);
+	pl_json_put_int(out, "pending", (int64_t)work->pending);
+	pl_json_put_int(out, "conflicts", (int64_t)work->conflicts);
+	pl_json_put_double(out, "conflictsPerSecond", work->conflicts_per_s);
+	pl_json_put_int(out, "lagMilliseconds", (int64_t)work->lag_ms);
 	pl_json_out_end(out);
 }
 
@@ -130,12 +111,12 @@ static void put_configs(struct pl_json_out *out, const struct membership *member
 
 static void put_member(struct pl_json_out *out, const struct membership *member)
 {
-	put_text(out, "state", pl_span_str(membership_state_name(member->state)));
-	put_text(out, "host", member->host);
-	put_int(out, "pid", member->pid);
-	put_text(out, "version", member->version);
-	put_text(out, "address", member->api);
-	put_text(out, "zone", member->zone);
+	pl_json_put_text(out, "state", pl_span_str(membership_state_name(member->state)));
+	pl_json_put_text(out, "host", member->host);
+	pl_json_put_int(out, "pid", member->pid);
+	pl_json_put_text(out, "version", member->version);
+	pl_json_put_text(out, "address", member->api);
+	pl_json_put_text(out, "zone", member->zone);
 	put_time(out, "startTime", member->started_ms);
 	pl_json_out_name(out, "partitions");
 	pl_json_out_array(out);
@@ -159,8 +140,8 @@ static void write_shard(struct placet_writer *placet)
 	pl_json_out_init(&placet->out, placet->writer->buf);
 	pl_json_out_object(&placet->out);
 	if (wishes != NULL) {
-		put_int(&placet->out, "weight",
-		        config_factor(&wishes->weights, object->name));
+		pl_json_put_int(&placet->out, "weight",
+		                config_factor(&wishes->weights, object->name));
 		pl_json_out_name(&placet->out, "drained");
 		pl_json_out_bool(&placet->out,
 		                 config_drains(&wishes->shards, object->name));
@@ -176,7 +157,7 @@ static void write_shard(struct placet_writer *placet)
 		put_malformed(placet, &err);
 	(void)snprintf(lease, sizeof lease, "%llx",
 	               (unsigned long long)object->part[OBJECT_MAIN]->lease);
-	put_text(&placet->out, "lease", pl_span_str(lease));
+	pl_json_put_text(&placet->out, "lease", pl_span_str(lease));
 	status_end(placet);
 }
 
@@ -192,16 +173,17 @@ static void write_partition(struct placet_writer *placet)
 	for (size_t i = 0; i < object->name.len; i++)
 		number = number * 10 + (object->name.at[i] - '0');
 	status_begin(placet);
-	put_int(&placet->out, "number", number);
+	pl_json_put_int(&placet->out, "number", number);
 	if (object->part[OBJECT_MAIN] == object_no_entry) {
 		status_end(placet);
 		return;
 	}
 	if (holder_parse(placet->value, &holder, &err) == PL_OK)
-		put_text(&placet->out, "shard", pl_span_str(holder.shard));
+		pl_json_put_text(&placet->out, "shard", pl_span_str(holder.shard));
 	else
 		put_malformed(placet, &err);
-	put_int(&placet->out, "epoch", object->part[OBJECT_MAIN]->create_revision);
+	pl_json_put_int(&placet->out, "epoch",
+	                object->part[OBJECT_MAIN]->create_revision);
 	status_end(placet);
 }
 
@@ -245,11 +227,11 @@ static void write_config(struct placet_writer *placet)
 			                  object_member(placet->value, "config"));
 	}
 	status_begin(placet);
-	put_int(&placet->out, "version", (int64_t)id.version);
+	pl_json_put_int(&placet->out, "version", (int64_t)id.version);
 	if (readable) {
 		put_time(&placet->out, "time", record.at_ms);
-		put_text(&placet->out, "by", record.by);
-		put_text(&placet->out, "why", record.why);
+		pl_json_put_text(&placet->out, "by", record.by);
+		pl_json_put_text(&placet->out, "why", record.why);
 	} else if (!is_default) {
 		put_malformed(placet, &err);
 	}
@@ -261,15 +243,15 @@ static void write_config(struct placet_writer *placet)
 static void put_gang_node(struct pl_json_out *out, const struct gang_record_node *node)
 {
 	pl_json_out_object(out);
-	put_text(out, "cluster", node->cluster);
-	put_text(out, "node", node->name);
-	put_int(out, "partition", node->partition);
+	pl_json_put_text(out, "cluster", node->cluster);
+	pl_json_put_text(out, "node", node->name);
+	pl_json_put_int(out, "partition", node->partition);
 	pl_json_out_name(out, "pods");
 	pl_json_out_array(out);
 	for (uint32_t i = 0; i < node->pods; i++) {
 		pl_json_out_object(out);
-		put_text(out, "name", node->pod[i].name);
-		put_int(out, "revision", node->pod[i].spec_rev);
+		pl_json_put_text(out, "name", node->pod[i].name);
+		pl_json_put_int(out, "revision", node->pod[i].spec_rev);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
@@ -288,9 +270,9 @@ static void write_gang(struct placet_writer *placet)
 		status_end(placet);
 		return;
 	}
-	put_text(out, "phase", pl_span_str(gang_phase_word(record.phase)));
-	put_text(out, "shard", record.shard);
-	put_int(out, "epoch", record.epoch);
+	pl_json_put_text(out, "phase", pl_span_str(gang_phase_word(record.phase)));
+	pl_json_put_text(out, "shard", record.shard);
+	pl_json_put_int(out, "epoch", record.epoch);
 	if (record.phase == GANG_PHASE_RESERVING)
 		put_time(out, "until", record.until_ms);
 	pl_json_out_name(out, "nodes");

@@ -1,4 +1,5 @@
 #include "coord/api/reply/status.h"
+#include "store/base/json_put.h"
 
 static void write_str(struct pl_json_out *out, const char *name, const char *value)
 {
@@ -6,14 +7,6 @@ static void write_str(struct pl_json_out *out, const char *name, const char *val
 		return;
 	pl_json_out_name(out, name);
 	pl_json_out_str(out, value);
-}
-
-static void write_span(struct pl_json_out *out, const char *name, struct pl_span value)
-{
-	if (value.len == 0)
-		return;
-	pl_json_out_name(out, name);
-	pl_json_out_string(out, value);
 }
 
 static void write_causes(struct pl_json_out *out, const struct api_status *status)
@@ -25,8 +18,8 @@ static void write_causes(struct pl_json_out *out, const struct api_status *statu
 	for (uint32_t i = 0; i < status->cause_count; i++) {
 		pl_json_out_object(out);
 		write_str(out, "reason", status->causes[i].type);
-		write_span(out, "message", status->causes[i].message);
-		write_span(out, "field", status->causes[i].field);
+		pl_json_put_text(out, "message", status->causes[i].message);
+		pl_json_put_text(out, "field", status->causes[i].field);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
@@ -38,10 +31,10 @@ static void write_details(struct pl_json_out *out, const struct api_status *stat
 		return;
 	pl_json_out_name(out, "details");
 	pl_json_out_object(out);
-	write_span(out, "name", status->about.name);
+	pl_json_put_text(out, "name", status->about.name);
 	write_str(out, "group", status->about.group);
 	write_str(out, "kind", status->about.resource);
-	write_span(out, "uid", status->uid);
+	pl_json_put_text(out, "uid", status->uid);
 	write_causes(out, status);
 	if (status->retry_after_s > 0) {
 		pl_json_out_name(out, "retryAfterSeconds");
@@ -57,10 +50,10 @@ void status_write(struct pl_json_out *out, const struct api_status *status)
 	write_str(out, "apiVersion", "v1");
 	pl_json_out_name(out, "metadata");
 	pl_json_out_object(out);
-	write_span(out, "continue", status->continue_token);
+	pl_json_put_text(out, "continue", status->continue_token);
 	pl_json_out_end(out);
 	write_str(out, "status", status->reason == NULL ? "Success" : "Failure");
-	write_span(out, "message", status->message);
+	pl_json_put_text(out, "message", status->message);
 	write_str(out, "reason", status->reason);
 	write_details(out, status);
 	if (status->code > 0) {

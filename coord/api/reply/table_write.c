@@ -1,5 +1,6 @@
 #include "coord/api/reply/partial.h"
 #include "coord/api/reply/table_int.h"
+#include "store/base/json_put.h"
 
 enum { CELL_BYTES_MAX = 64 * 1024 };
 
@@ -56,21 +57,15 @@ void table_writer_done(struct table_writer *writer)
 	pl_buf_done(&writer->scratch);
 }
 
-static void member_str(struct pl_json_out *out, const char *name, const char *value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_str(out, value);
-}
-
 static void write_columns(struct pl_json_out *out, const struct table_column *column)
 {
 	pl_json_out_array(out);
 	for (; column->name != NULL; column++) {
 		pl_json_out_object(out);
-		member_str(out, "name", column->name);
-		member_str(out, "type", column->type);
-		member_str(out, "format", column->format);
-		member_str(out, "description", column->doc);
+		pl_json_put_str(out, "name", column->name);
+		pl_json_put_str(out, "type", column->type);
+		pl_json_put_str(out, "format", column->format);
+		pl_json_put_str(out, "description", column->doc);
 		pl_json_out_name(out, "priority");
 		pl_json_out_int(out, column->priority);
 		pl_json_out_end(out);
@@ -86,8 +81,8 @@ static const char *meta_version(const struct table_writer *writer)
 static void begin(struct table_writer *writer)
 {
 	pl_json_out_object(writer->out);
-	member_str(writer->out, "kind", "Table");
-	member_str(writer->out, "apiVersion", meta_version(writer));
+	pl_json_put_str(writer->out, "kind", "Table");
+	pl_json_put_str(writer->out, "apiVersion", meta_version(writer));
 	pl_json_out_name(writer->out, "metadata");
 }
 
@@ -120,11 +115,12 @@ static void write_conditions(struct pl_json_out *out, const char *phase)
 	pl_json_out_name(out, "conditions");
 	pl_json_out_array(out);
 	pl_json_out_object(out);
-	member_str(out, "type", "Completed");
-	member_str(out, "status", "True");
-	member_str(out, "reason", phase);
-	member_str(out, "message",
-	           failed ? "The pod failed." : "The pod has completed successfully.");
+	pl_json_put_str(out, "type", "Completed");
+	pl_json_put_str(out, "status", "True");
+	pl_json_put_str(out, "reason", phase);
+	pl_json_put_str(out, "message",
+	                failed ? "The pod failed."
+	                       : "The pod has completed successfully.");
 	pl_json_out_end(out);
 	pl_json_out_end(out);
 }
@@ -173,7 +169,7 @@ void table_of_one(struct table_writer *writer, struct pl_json object, bool heade
 	begin(writer);
 	pl_json_out_object(writer->out);
 	if (revision != NULL)
-		member_str(writer->out, "resourceVersion", revision);
+		pl_json_put_str(writer->out, "resourceVersion", revision);
 	pl_json_out_end(writer->out);
 	begin_rows(writer, headers);
 	table_add(writer, object);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/base/json_put.h"
+
 enum { TEXT_MAX = 256 };
 
 enum param {
@@ -80,12 +82,6 @@ static const char *const patch_types[] = {
 static const char *const any_type[] = {"*/*", NULL};
 static const char *const json_type[] = {"application/json", NULL};
 
-static void put(struct pl_json_out *out, const char *name, const char *text)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_str(out, text);
-}
-
 static void put_true(struct pl_json_out *out, const char *name)
 {
 	pl_json_out_name(out, name);
@@ -100,16 +96,16 @@ static void put_param(const struct writer *w, const char *in, const char *name,
 	struct pl_json_out *out = w->out;
 
 	pl_json_out_object(out);
-	put(out, "name", name);
-	put(out, "in", in);
-	put(out, "description", doc);
+	pl_json_put_str(out, "name", name);
+	pl_json_put_str(out, "in", in);
+	pl_json_put_str(out, "description", doc);
 	if (strcmp(in, "path") == 0)
 		put_true(out, "required");
 	if (w->version == OPENAPI_V3) {
 		pl_json_out_name(out, "schema");
 		pl_json_out_object(out);
 	}
-	put(out, "type", type);
+	pl_json_put_str(out, "type", type);
 	put_true(out, "uniqueItems");
 	if (w->version == OPENAPI_V3)
 		pl_json_out_end(out);
@@ -121,7 +117,7 @@ static void put_ref_member(const struct writer *w, const char *name)
 	pl_json_out_name(w->out, "schema");
 	pl_json_out_object(w->out);
 	if (name == NULL)
-		put(w->out, "type", "string");
+		pl_json_put_str(w->out, "type", "string");
 	else
 		openapi_ref(w->out, w->version, name);
 	pl_json_out_end(w->out);
@@ -130,8 +126,8 @@ static void put_ref_member(const struct writer *w, const char *name)
 static void put_body_param(const struct writer *w, const struct operation *op)
 {
 	pl_json_out_object(w->out);
-	put(w->out, "name", "body");
-	put(w->out, "in", "body");
+	pl_json_put_str(w->out, "name", "body");
+	pl_json_put_str(w->out, "in", "body");
 	if (!op->optional_body)
 		put_true(w->out, "required");
 	put_ref_member(w, op->body);
@@ -185,7 +181,7 @@ static void put_answers(const struct writer *w, const struct operation *op)
 	pl_json_out_object(w->out);
 	pl_json_out_name(w->out, strcmp(op->action, "post") == 0 ? "201" : "200");
 	pl_json_out_object(w->out);
-	put(w->out, "description", "OK");
+	pl_json_put_str(w->out, "description", "OK");
 	if (w->version == OPENAPI_V2)
 		put_ref_member(w, op->answer);
 	else
@@ -203,7 +199,7 @@ static void put_id(const struct writer *w, const struct operation *op)
 	snprintf(text, sizeof text, "%s%.*sV1%s%s%s", op->verb, (int)strcspn(group, "."),
 	         group, op->scope, w->resource->kind, op->sub);
 	text[start] = (char)toupper((unsigned char)text[start]);
-	put(w->out, "operationId", text);
+	pl_json_put_str(w->out, "operationId", text);
 }
 
 static void put_consumes(const struct writer *w, const struct operation *op)
@@ -226,7 +222,7 @@ static void put_operation(const struct writer *w, const struct operation *op)
 	put_params(w, op);
 	put_request_body(w, op);
 	put_answers(w, op);
-	put(w->out, "x-kubernetes-action", op->action);
+	pl_json_put_str(w->out, "x-kubernetes-action", op->action);
 	pl_json_out_name(w->out, "x-kubernetes-group-version-kind");
 	openapi_kind(w->out, op->kind[0], op->kind[1], op->kind[2]);
 	pl_json_out_end(w->out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coord/api/schema/schema_types.h"
+#include "store/base/json_put.h"
 
 #define QUANTITY "io.k8s.apimachinery.pkg.api.resource.Quantity"
 #define INT_OR_STRING "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
@@ -27,12 +28,6 @@ static const struct {
 	{PATCH, "A change of an object, in the form that the content type says.",
          "object", NULL, NULL},
 };
-
-static void put(struct pl_json_out *out, const char *name, const char *text)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_str(out, text);
-}
 
 /* NOLINTNEXTLINE(misc-no-recursion): each type of the table is added once */
 void openapi_types_add(struct openapi_types *types, const struct schema_type *type)
@@ -59,7 +54,7 @@ void openapi_ref(struct pl_json_out *out, enum openapi_version version, const ch
 
 	snprintf(text, sizeof text, "#/%s/%s",
 	         version == OPENAPI_V2 ? "definitions" : "components/schemas", name);
-	put(out, "$ref", text);
+	pl_json_put_str(out, "$ref", text);
 }
 
 static void put_ref(struct pl_json_out *out, enum openapi_version version,
@@ -81,9 +76,9 @@ void openapi_kind(struct pl_json_out *out, const char *group, const char *versio
                   const char *kind)
 {
 	pl_json_out_object(out);
-	put(out, "group", group);
-	put(out, "kind", kind);
-	put(out, "version", version);
+	pl_json_put_str(out, "group", group);
+	pl_json_put_str(out, "kind", kind);
+	pl_json_put_str(out, "version", version);
 	pl_json_out_end(out);
 }
 
@@ -130,9 +125,9 @@ static void put_scalar(struct pl_json_out *out, const struct schema_field *field
 		[SCHEMA_ANY] = {"object", NULL},
 	};
 
-	put(out, "type", words[field->kind].type);
+	pl_json_put_str(out, "type", words[field->kind].type);
 	if (words[field->kind].format != NULL)
-		put(out, "format", words[field->kind].format);
+		pl_json_put_str(out, "format", words[field->kind].format);
 	if (field->kind == SCHEMA_ANY) {
 		pl_json_out_name(out, "x-kubernetes-preserve-unknown-fields");
 		pl_json_out_bool(out, true);
@@ -181,7 +176,7 @@ static void put_many(struct pl_json_out *out, enum openapi_version version,
 {
 	bool list = field->shape == SCHEMA_LIST;
 
-	put(out, "type", list ? "array" : "object");
+	pl_json_put_str(out, "type", list ? "array" : "object");
 	pl_json_out_name(out, list ? "items" : "additionalProperties");
 	pl_json_out_object(out);
 	put_value(out, version, field);
@@ -208,14 +203,14 @@ static void put_list_type(struct pl_json_out *out, const struct schema_field *fi
 	bool atomic = schema_field_atomic(field);
 
 	if (field->shape == SCHEMA_LIST)
-		put(out, "x-kubernetes-list-type",
-		    atomic                         ? "atomic"
-		    : field->list == SCHEMA_AS_SET ? "set"
-		                                   : "map");
+		pl_json_put_str(out, "x-kubernetes-list-type",
+		                atomic                         ? "atomic"
+		                : field->list == SCHEMA_AS_SET ? "set"
+		                                               : "map");
 	if (field->shape == SCHEMA_LIST && !atomic && field->list == SCHEMA_BY_KEY)
 		put_keys(out, field->keys);
 	if (field->shape == SCHEMA_MAP && atomic)
-		put(out, "x-kubernetes-map-type", "atomic");
+		pl_json_put_str(out, "x-kubernetes-map-type", "atomic");
 }
 
 static void put_patch(struct pl_json_out *out, const struct schema_field *field)
@@ -230,11 +225,11 @@ static void put_patch(struct pl_json_out *out, const struct schema_field *field)
 		pl_json_out_string(out, pl_span(field->keys, strcspn(field->keys, ",")));
 	}
 	if (merge || retain || replace)
-		put(out, "x-kubernetes-patch-strategy",
-		    merge && retain ? "merge,retainKeys"
-		    : merge         ? "merge"
-		    : retain        ? "retainKeys"
-		                    : "replace");
+		pl_json_put_str(out, "x-kubernetes-patch-strategy",
+		                merge && retain ? "merge,retainKeys"
+		                : merge         ? "merge"
+		                : retain        ? "retainKeys"
+		                                : "replace");
 }
 
 static void put_field(struct pl_json_out *out, enum openapi_version version,
@@ -243,7 +238,7 @@ static void put_field(struct pl_json_out *out, enum openapi_version version,
 	pl_json_out_name(out, field->name);
 	pl_json_out_object(out);
 	if (field->doc != NULL)
-		put(out, "description", field->doc);
+		pl_json_put_str(out, "description", field->doc);
 	if (field->shape == SCHEMA_ONE)
 		put_one(out, version, field);
 	else
@@ -313,8 +308,8 @@ static void put_type(struct pl_json_out *out, enum openapi_version version,
 {
 	pl_json_out_name(out, type->name);
 	pl_json_out_object(out);
-	put(out, "description", type->doc);
-	put(out, "type", "object");
+	pl_json_put_str(out, "description", type->doc);
+	pl_json_put_str(out, "type", "object");
 	pl_json_out_name(out, "properties");
 	pl_json_out_object(out);
 	for (const struct schema_field *field = type->fields; field->name != NULL;
@@ -324,7 +319,7 @@ static void put_type(struct pl_json_out *out, enum openapi_version version,
 	put_required(out, type);
 	put_kinds(out, type);
 	if (type->atomic)
-		put(out, "x-kubernetes-map-type", "atomic");
+		pl_json_put_str(out, "x-kubernetes-map-type", "atomic");
 	pl_json_out_end(out);
 }
 
@@ -350,8 +345,8 @@ static void put_list(struct pl_json_out *out, enum openapi_version version,
 
 	pl_json_out_name(out, openapi_list_name(resource, name));
 	pl_json_out_object(out);
-	put(out, "description", "Objects of one type, at one revision.");
-	put(out, "type", "object");
+	pl_json_put_str(out, "description", "Objects of one type, at one revision.");
+	pl_json_put_str(out, "type", "object");
 	pl_json_out_name(out, "properties");
 	pl_json_out_object(out);
 	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++)
@@ -376,22 +371,22 @@ static void put_plain(struct pl_json_out *out, enum openapi_version version, siz
 
 	pl_json_out_name(out, plain_types[at].name);
 	pl_json_out_object(out);
-	put(out, "description", plain_types[at].doc);
+	pl_json_put_str(out, "description", plain_types[at].doc);
 	if (version == OPENAPI_V3 && other != NULL) {
 		pl_json_out_name(out, "oneOf");
 		pl_json_out_array(out);
 		pl_json_out_object(out);
-		put(out, "type", plain_types[at].type);
+		pl_json_put_str(out, "type", plain_types[at].type);
 		pl_json_out_end(out);
 		pl_json_out_object(out);
-		put(out, "type", other);
+		pl_json_put_str(out, "type", other);
 		pl_json_out_end(out);
 		pl_json_out_end(out);
 	} else {
-		put(out, "type", plain_types[at].type);
+		pl_json_put_str(out, "type", plain_types[at].type);
 	}
 	if (plain_types[at].format != NULL)
-		put(out, "format", plain_types[at].format);
+		pl_json_put_str(out, "format", plain_types[at].format);
 	pl_json_out_end(out);
 }
 

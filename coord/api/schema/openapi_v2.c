@@ -2,12 +2,7 @@
 
 #include "coord/api/schema/openapi_paths.h"
 #include "coord/api/schema/schema_types.h"
-
-static void put(struct pl_json_out *out, const char *name, const char *text)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_str(out, text);
-}
+#include "store/base/json_put.h"
 
 enum pl_code openapi_v2_json(const char *version, struct pl_buf *buf)
 {
@@ -21,11 +16,11 @@ enum pl_code openapi_v2_json(const char *version, struct pl_buf *buf)
 		openapi_types_add(&types, all[i]);
 	pl_json_out_init(&out, buf);
 	pl_json_out_object(&out);
-	put(&out, "swagger", "2.0");
+	pl_json_put_str(&out, "swagger", "2.0");
 	pl_json_out_name(&out, "info");
 	pl_json_out_object(&out);
-	put(&out, "title", "Placet");
-	put(&out, "version", version);
+	pl_json_put_str(&out, "title", "Placet");
+	pl_json_put_str(&out, "version", version);
 	pl_json_out_end(&out);
 	pl_json_out_name(&out, "paths");
 	pl_json_out_object(&out);

@@ -7,12 +7,7 @@
 #include "coord/api/schema/openapi_paths.h"
 #include "coord/api/schema/schema_types.h"
 #include "store/base/hash.h"
-
-static void put(struct pl_json_out *out, const char *name, const char *text)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_str(out, text);
-}
+#include "store/base/json_put.h"
 
 static bool is_of(const struct openapi_group *group,
                   const struct schema_resource *resource)
@@ -83,11 +78,11 @@ enum pl_code openapi_v3_json(const struct openapi_group *group, const char *vers
 	add_types(&types, group);
 	pl_json_out_init(&out, buf);
 	pl_json_out_object(&out);
-	put(&out, "openapi", "3.0.0");
+	pl_json_put_str(&out, "openapi", "3.0.0");
 	pl_json_out_name(&out, "info");
 	pl_json_out_object(&out);
-	put(&out, "title", "Placet");
-	put(&out, "version", version);
+	pl_json_put_str(&out, "title", "Placet");
+	pl_json_put_str(&out, "version", version);
 	pl_json_out_end(&out);
 	put_paths(&out, group);
 	pl_json_out_name(&out, "components");
@@ -126,7 +121,7 @@ enum pl_code openapi_v3_index(const struct openapi_group *groups, size_t count,
 		         groups[i].hash);
 		pl_json_out_name(&out, groups[i].path);
 		pl_json_out_object(&out);
-		put(&out, "serverRelativeURL", url);
+		pl_json_put_str(&out, "serverRelativeURL", url);
 		pl_json_out_end(&out);
 	}
 	pl_json_out_end(&out);

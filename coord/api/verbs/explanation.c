@@ -12,6 +12,7 @@
 #include "coord/membership/membership.h"
 #include "coord/service/explain/pod_explain.h"
 #include "shardsched/explain/reason_text.h"
+#include "store/base/json_put.h"
 #include "store/base/timestamp.h"
 
 enum { TEXT_MAX = 4096, NEAR_REASONS = 8, MEMBER_ARENA_MAX = 1 << 20 };
@@ -27,32 +28,18 @@ struct explanation {
 
 /* -- members -------------------------------------------------------------------------- */
 
-static void put_text(struct pl_json_out *out, const char *name, struct pl_span text)
-{
-	if (text.len == 0)
-		return;
-	pl_json_out_name(out, name);
-	pl_json_out_string(out, text);
-}
-
-static void put_int(struct pl_json_out *out, const char *name, int64_t value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_int(out, value);
-}
-
 static void put_time(struct pl_json_out *out, const char *name, int64_t ms)
 {
 	char text[PL_TIMESTAMP_SIZE];
 
 	(void)pl_timestamp_print(ms, text);
 	text[19] = 'Z';
-	put_text(out, name, pl_span(text, 20));
+	pl_json_put_text(out, name, pl_span(text, 20));
 }
 
 static void put_model(struct explanation *made, const char *name, uint32_t id)
 {
-	put_text(&made->out, name, model_text(made->explain->model, id));
+	pl_json_put_text(&made->out, name, model_text(made->explain->model, id));
 }
 
 static const char *plugin_name(const struct explanation *made, unsigned plugin)
@@ -78,13 +65,13 @@ static void put_reason(struct explanation *made, const struct explain_reason *ro
 	struct pl_json_out *out = &made->out;
 
 	pl_json_out_object(out);
-	put_text(out, "plugin", pl_span_str(plugin_name(made, row->plugin)));
-	put_text(out, "code",
-	         pl_span_str(reason_word((enum reason_code)row->reason.code)));
-	put_text(out, "message", reason_sentence(made, &row->reason));
-	put_int(out, "nodes", nodes);
+	pl_json_put_text(out, "plugin", pl_span_str(plugin_name(made, row->plugin)));
+	pl_json_put_text(out, "code",
+	                 pl_span_str(reason_word((enum reason_code)row->reason.code)));
+	pl_json_put_text(out, "message", reason_sentence(made, &row->reason));
+	pl_json_put_int(out, "nodes", nodes);
 	if (nodes == row->nodes)
-		put_int(out, "only", row->only);
+		pl_json_put_int(out, "only", row->only);
 	pl_json_out_end(out);
 }
 
@@ -98,13 +85,14 @@ static void put_filters(struct explanation *made)
 		const struct explain_filter *filter = &made->explain->filter[i];
 
 		pl_json_out_object(out);
-		put_text(out, "plugin", pl_span_str(plugin_name(made, filter->plugin)));
+		pl_json_put_text(out, "plugin",
+		                 pl_span_str(plugin_name(made, filter->plugin)));
 		if (filter->skipped) {
 			pl_json_out_name(out, "skipped");
 			pl_json_out_bool(out, true);
 		} else {
-			put_int(out, "first", filter->first);
-			put_int(out, "alone", filter->alone);
+			pl_json_put_int(out, "first", filter->first);
+			pl_json_put_int(out, "alone", filter->alone);
 		}
 		pl_json_out_end(out);
 	}
@@ -134,8 +122,8 @@ static void put_clusters(struct explanation *made)
 		pl_json_out_object(out);
 		if (!cluster->others)
 			put_model(made, "cluster", cluster->cluster);
-		put_int(out, "nodes", cluster->nodes);
-		put_int(out, "feasible", cluster->feasible);
+		pl_json_put_int(out, "nodes", cluster->nodes);
+		pl_json_put_int(out, "feasible", cluster->feasible);
 		pl_json_out_name(out, "reasons");
 		pl_json_out_array(out);
 		for (uint32_t n = 0; n < explain->reasons; n++) {
@@ -266,7 +254,7 @@ static void put_estimate(struct explanation *made)
 		pl_json_out_name(out, "coverage");
 		pl_json_out_double(out, coverage);
 	}
-	put_text(out, "message", pl_buf_span(&made->text));
+	pl_json_put_text(out, "message", pl_buf_span(&made->text));
 	pl_json_out_end(out);
 }
 
@@ -279,11 +267,11 @@ static void put_queue(struct explanation *made)
 		return;
 	pl_json_out_name(out, "queue");
 	pl_json_out_object(out);
-	put_text(out, "sort",
-	         pl_span_str(queue->sort == QUEUE_BY_SLA ? "sla" : "priority"));
-	put_int(out, "before", (int64_t)queue->before);
-	put_int(out, "alike", (int64_t)queue->alike);
-	put_int(out, "older", (int64_t)queue->older);
+	pl_json_put_text(out, "sort",
+	                 pl_span_str(queue->sort == QUEUE_BY_SLA ? "sla" : "priority"));
+	pl_json_put_int(out, "before", (int64_t)queue->before);
+	pl_json_put_int(out, "alike", (int64_t)queue->alike);
+	pl_json_put_int(out, "older", (int64_t)queue->older);
 	pl_json_out_end(out);
 }
 
@@ -295,21 +283,21 @@ static void put_state(struct explanation *made)
 	const struct pod_state *state = &pod->state;
 	struct pl_json_out *out = &made->out;
 
-	put_text(out, "phase",
-	         pl_span_str(pod->has_state ? state_phase_word(state->phase)
-	                                    : state_phase_word(STATE_PENDING)));
-	put_text(out, "shard", pod->owner);
-	put_int(out, "partition", pod->partition);
+	pl_json_put_text(out, "phase",
+	                 pl_span_str(pod->has_state ? state_phase_word(state->phase)
+	                                            : state_phase_word(STATE_PENDING)));
+	pl_json_put_text(out, "shard", pod->owner);
+	pl_json_put_int(out, "partition", pod->partition);
 	pl_json_out_name(out, "revision");
 	pl_json_out_int_string(out, pod->revision);
-	put_text(out, "gang", pod->gang);
+	pl_json_put_text(out, "gang", pod->gang);
 	if (!pod->has_state)
 		return;
-	put_text(out, "cluster", state->cluster);
-	put_text(out, "node", state->node);
-	put_text(out, "reason", state->reason);
+	pl_json_put_text(out, "cluster", state->cluster);
+	pl_json_put_text(out, "node", state->node);
+	pl_json_put_text(out, "reason", state->reason);
 	put_time(out, "since", state->since_ms);
-	put_int(out, "attempts", state->attempts);
+	pl_json_put_int(out, "attempts", state->attempts);
 }
 
 static void put_message(struct explanation *made)
@@ -320,15 +308,15 @@ static void put_message(struct explanation *made)
 		return;
 	made->text.len = 0;
 	if (pod_event_sentence(state->message, &made->text) == PL_OK)
-		put_text(&made->out, "message", pl_buf_span(&made->text));
+		pl_json_put_text(&made->out, "message", pl_buf_span(&made->text));
 }
 
 static void put_decision(struct explanation *made)
 {
 	struct pl_json_out *out = &made->out;
 
-	put_int(out, "nodes", made->explain->nodes);
-	put_int(out, "feasible", made->explain->feasible);
+	pl_json_put_int(out, "nodes", made->explain->nodes);
+	pl_json_put_int(out, "feasible", made->explain->feasible);
 	put_filters(made);
 	put_reasons(made);
 	put_clusters(made);
@@ -347,13 +335,13 @@ static void put_explanation(struct explanation *made)
 
 	(void)snprintf(version, sizeof version, "%lld", (long long)made->pod->revision);
 	pl_json_out_object(out);
-	put_text(out, "kind", PL_SPAN_LIT("Explanation"));
-	put_text(out, "apiVersion", PL_SPAN_LIT("placet.io/v1"));
+	pl_json_put_text(out, "kind", PL_SPAN_LIT("Explanation"));
+	pl_json_put_text(out, "apiVersion", PL_SPAN_LIT("placet.io/v1"));
 	pl_json_out_name(out, "metadata");
 	pl_json_out_object(out);
-	put_text(out, "name", made->pod->name);
-	put_text(out, "namespace", made->pod->namespace);
-	put_text(out, "resourceVersion", pl_span_str(version));
+	pl_json_put_text(out, "name", made->pod->name);
+	pl_json_put_text(out, "namespace", made->pod->namespace);
+	pl_json_put_text(out, "resourceVersion", pl_span_str(version));
 	put_time(out, "creationTimestamp", made->pod->now_ms);
 	pl_json_out_end(out);
 	pl_json_out_name(out, "status");

@@ -10,6 +10,7 @@
 #include "coord/api/verbs/explanation.h"
 #include "coord/service/input/pod_input.h"
 #include "coord/service/plan/plan.h"
+#include "store/base/json_put.h"
 
 enum {
 	SLICE_PODS = 64,
@@ -121,20 +122,6 @@ static void answer_failed(struct plan_request *plan, const struct pl_err *err)
 
 /* -- the answer ---------------------------------------------------------------------------- */
 
-static void put_text(struct pl_json_out *out, const char *name, struct pl_span text)
-{
-	if (text.len == 0)
-		return;
-	pl_json_out_name(out, name);
-	pl_json_out_string(out, text);
-}
-
-static void put_int(struct pl_json_out *out, const char *name, int64_t value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_int(out, value);
-}
-
 static bool has_node(const struct plan_pod *pod)
 {
 	return pod->verdict == PLAN_PLACED || pod->verdict == PLAN_PRESENT;
@@ -164,14 +151,14 @@ static void put_why(struct plan_request *plan, const struct plan_pod *pod)
 	const struct plan_reasons *reasons = pod->reasons;
 	bool some = reasons != NULL && reasons->count > 0;
 
-	put_text(&plan->out, "reason",
-	         pl_span_str(some ? reasons->at[0].code
-	                          : plan_verdict_word(pod->verdict)));
+	pl_json_put_text(&plan->out, "reason",
+	                 pl_span_str(some ? reasons->at[0].code
+	                                  : plan_verdict_word(pod->verdict)));
 	plan->text.len = 0;
 	if (pod->message.len > 0)
-		put_text(&plan->out, "message", pod->message);
+		pl_json_put_text(&plan->out, "message", pod->message);
 	else if (some && add_sentence(reasons, &plan->text) == PL_OK)
-		put_text(&plan->out, "message", pl_buf_span(&plan->text));
+		pl_json_put_text(&plan->out, "message", pl_buf_span(&plan->text));
 }
 
 static void put_pod(struct plan_request *plan, const struct plan_pod *pod)
@@ -179,10 +166,10 @@ static void put_pod(struct plan_request *plan, const struct plan_pod *pod)
 	struct pl_json_out *out = &plan->out;
 
 	pl_json_out_object(out);
-	put_text(out, "namespace", pod->namespace);
-	put_text(out, "name", pod->name);
-	put_text(out, "cluster", pod->cluster);
-	put_text(out, "node", pod->node);
+	pl_json_put_text(out, "namespace", pod->namespace);
+	pl_json_put_text(out, "name", pod->name);
+	pl_json_put_text(out, "cluster", pod->cluster);
+	pl_json_put_text(out, "node", pod->node);
 	if (!has_node(pod))
 		put_why(plan, pod);
 	pl_json_out_end(out);
@@ -197,8 +184,8 @@ static void put_status(struct plan_request *plan, const struct plan *result)
 	pl_json_out_bool(out, result->fits);
 	pl_json_out_name(out, "revision");
 	pl_json_out_int_string(out, result->revision);
-	put_int(out, "placed", placed);
-	put_int(out, "unplaced", (int64_t)result->pods - placed);
+	pl_json_put_int(out, "placed", placed);
+	pl_json_put_int(out, "unplaced", (int64_t)result->pods - placed);
 	pl_json_out_name(out, "pods");
 	pl_json_out_array(out);
 	for (uint32_t i = 0; i < result->pods; i++)
@@ -212,8 +199,8 @@ static void put_plan(struct plan_request *plan, const struct plan *result)
 	struct pl_json metadata = pl_json_member(json_tree_root(&plan->body), "metadata");
 
 	pl_json_out_object(out);
-	put_text(out, "kind", PL_SPAN_LIT("Plan"));
-	put_text(out, "apiVersion", PL_SPAN_LIT("placet.io/v1"));
+	pl_json_put_text(out, "kind", PL_SPAN_LIT("Plan"));
+	pl_json_put_text(out, "apiVersion", PL_SPAN_LIT("placet.io/v1"));
 	pl_json_out_name(out, "metadata");
 	if (pl_json_type(metadata) == PL_JSON_OBJECT) {
 		pl_json_out_value(out, metadata);

@@ -15,7 +15,7 @@
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/options.h"
 #include "store/base/clock.h"
-#include "store/base/json_out.h"
+#include "store/base/json_put.h"
 #include "store/base/rng.h"
 #include "store/etcd/launch.h"
 
@@ -52,12 +52,6 @@ static void print_help(void)
 		store_opts_help);
 }
 
-static void json_text(struct pl_json_out *out, const char *name, const char *text)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_str(out, text);
-}
-
 static void report_json(const char *name, const struct pl_err *err, const char *note,
                         double ms)
 {
@@ -67,13 +61,14 @@ static void report_json(const char *name, const struct pl_err *err, const char *
 	pl_buf_init(&buf, JSON_LINE_MAX);
 	pl_json_out_init(&out, &buf);
 	pl_json_out_object(&out);
-	json_text(&out, "step", name);
+	pl_json_put_str(&out, "step", name);
 	pl_json_out_name(&out, "ok");
 	pl_json_out_bool(&out, err == NULL);
-	json_text(&out, err == NULL ? "note" : "error", err == NULL ? note : err->msg);
+	pl_json_put_str(&out, err == NULL ? "note" : "error",
+	                err == NULL ? note : err->msg);
 	if (err != NULL) {
-		json_text(&out, "code", pl_code_name(err->code));
-		json_text(&out, "advice", pl_code_advice(err->cause));
+		pl_json_put_str(&out, "code", pl_code_name(err->code));
+		pl_json_put_str(&out, "advice", pl_code_advice(err->cause));
 	}
 	pl_json_out_name(&out, "ms");
 	pl_json_out_double(&out, ms);

@@ -1,48 +1,27 @@
 #include "coord/service/plan/plan.h"
-
-static void put_text(struct pl_json_out *out, const char *name, struct pl_span text)
-{
-	if (text.len == 0)
-		return;
-	pl_json_out_name(out, name);
-	pl_json_out_string(out, text);
-}
-
-static void put_int(struct pl_json_out *out, const char *name, int64_t value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_int(out, value);
-}
-
-static void put_true(struct pl_json_out *out, const char *name, bool value)
-{
-	if (!value)
-		return;
-	pl_json_out_name(out, name);
-	pl_json_out_bool(out, true);
-}
+#include "store/base/json_put.h"
 
 static void put_reasons(struct pl_json_out *out, const struct plan_reasons *reasons)
 {
-	put_int(out, "nodes", reasons->nodes);
+	pl_json_put_int(out, "nodes", reasons->nodes);
 	pl_json_out_name(out, "reasons");
 	pl_json_out_array(out);
 	for (uint32_t i = 0; i < reasons->count; i++) {
 		const struct plan_reason *reason = &reasons->at[i];
 
 		pl_json_out_object(out);
-		put_text(out, "plugin", pl_span_str(reason->plugin));
-		put_text(out, "reason", pl_span_str(reason->code));
-		put_text(out, "message", reason->message);
+		pl_json_put_text(out, "plugin", pl_span_str(reason->plugin));
+		pl_json_put_text(out, "reason", pl_span_str(reason->code));
+		pl_json_put_text(out, "message", reason->message);
 		if (reason->nodes > 0) {
-			put_int(out, "nodes", reason->nodes);
-			put_int(out, "only", reason->only);
+			pl_json_put_int(out, "nodes", reason->nodes);
+			pl_json_put_int(out, "only", reason->only);
 		}
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
 	if (reasons->unlisted > 0)
-		put_int(out, "unlistedReasons", reasons->unlisted);
+		pl_json_put_int(out, "unlistedReasons", reasons->unlisted);
 }
 
 static void put_preempts(struct pl_json_out *out, const struct plan_pod *pod)
@@ -51,24 +30,24 @@ static void put_preempts(struct pl_json_out *out, const struct plan_pod *pod)
 		return;
 	pl_json_out_name(out, "preemption");
 	pl_json_out_object(out);
-	put_text(out, "cluster", pod->preempts.cluster);
-	put_text(out, "node", pod->preempts.node);
-	put_int(out, "victims", pod->preempts.victims);
+	pl_json_put_text(out, "cluster", pod->preempts.cluster);
+	pl_json_put_text(out, "node", pod->preempts.node);
+	pl_json_put_int(out, "victims", pod->preempts.victims);
 	pl_json_out_end(out);
 }
 
 static void put_pod(struct pl_json_out *out, const struct plan_pod *pod)
 {
 	pl_json_out_object(out);
-	put_text(out, "namespace", pod->namespace);
-	put_text(out, "name", pod->name);
-	put_text(out, "verdict", pl_span_str(plan_verdict_word(pod->verdict)));
-	put_text(out, "cluster", pod->cluster);
-	put_text(out, "node", pod->node);
-	put_true(out, "added", pod->added);
-	put_text(out, "displacedFrom", pod->from);
-	put_text(out, "gang", pod->gang);
-	put_text(out, "message", pod->message);
+	pl_json_put_text(out, "namespace", pod->namespace);
+	pl_json_put_text(out, "name", pod->name);
+	pl_json_put_text(out, "verdict", pl_span_str(plan_verdict_word(pod->verdict)));
+	pl_json_put_text(out, "cluster", pod->cluster);
+	pl_json_put_text(out, "node", pod->node);
+	pl_json_put_true(out, "added", pod->added);
+	pl_json_put_text(out, "displacedFrom", pod->from);
+	pl_json_put_text(out, "gang", pod->gang);
+	pl_json_put_text(out, "message", pod->message);
 	if (pod->reasons != NULL)
 		put_reasons(out, pod->reasons);
 	put_preempts(out, pod);
@@ -85,11 +64,12 @@ static void put_excluded(struct pl_json_out *out, const struct store_snapshot *c
 		if (flaw->nodes == 0)
 			continue;
 		pl_json_out_object(out);
-		put_text(out, "reason", pl_span_str(store_flaw_code((enum store_flaw)i)));
-		put_text(out, "message",
-		         pl_span_str(store_flaw_words((enum store_flaw)i)));
-		put_int(out, "nodes", (int64_t)flaw->nodes);
-		put_text(out, "first", keys_span(&flaw->first));
+		pl_json_put_text(out, "reason",
+		                 pl_span_str(store_flaw_code((enum store_flaw)i)));
+		pl_json_put_text(out, "message",
+		                 pl_span_str(store_flaw_words((enum store_flaw)i)));
+		pl_json_put_int(out, "nodes", (int64_t)flaw->nodes);
+		pl_json_put_text(out, "first", keys_span(&flaw->first));
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
@@ -99,9 +79,9 @@ static void put_scheduler(struct pl_json_out *out, const struct plan *plan)
 {
 	pl_json_out_name(out, "scheduler");
 	pl_json_out_object(out);
-	put_int(out, "version", (int64_t)plan->config);
+	pl_json_put_int(out, "version", (int64_t)plan->config);
 	if (plan->config_err.code != PL_OK)
-		put_text(out, "refused", pl_span_str(plan->config_err.msg));
+		pl_json_put_text(out, "refused", pl_span_str(plan->config_err.msg));
 	pl_json_out_end(out);
 }
 
@@ -109,27 +89,28 @@ static void put_totals(struct pl_json_out *out, const struct plan *plan)
 {
 	pl_json_out_name(out, "totals");
 	pl_json_out_object(out);
-	put_int(out, "pods", plan->pods);
-	put_int(out, "displaced", plan->displaced);
+	pl_json_put_int(out, "pods", plan->pods);
+	pl_json_put_int(out, "displaced", plan->displaced);
 	for (unsigned i = 0; i < PLAN_VERDICTS; i++)
-		put_int(out, plan_verdict_word((enum plan_verdict)i), plan->verdicts[i]);
+		pl_json_put_int(out, plan_verdict_word((enum plan_verdict)i),
+		                plan->verdicts[i]);
 	pl_json_out_end(out);
 }
 
 void plan_json(const struct plan *plan, struct pl_json_out *out)
 {
 	pl_json_out_object(out);
-	put_text(out, "kind", PL_SPAN_LIT("Plan"));
-	put_int(out, "v", 1);
+	pl_json_put_text(out, "kind", PL_SPAN_LIT("Plan"));
+	pl_json_put_int(out, "v", 1);
 	pl_json_out_name(out, "revision");
 	pl_json_out_int_string(out, plan->revision);
-	put_true(out, "compacted", plan->cluster->compacted);
+	pl_json_put_true(out, "compacted", plan->cluster->compacted);
 	put_scheduler(out, plan);
 	pl_json_out_name(out, "fits");
 	pl_json_out_bool(out, plan->fits);
-	put_int(out, "nodes", plan->nodes);
-	put_int(out, "nodesAdded", plan->added);
-	put_int(out, "nodesWithout", (int64_t)plan->without);
+	pl_json_put_int(out, "nodes", plan->nodes);
+	pl_json_put_int(out, "nodesAdded", plan->added);
+	pl_json_put_int(out, "nodesWithout", (int64_t)plan->without);
 	put_totals(out, plan);
 	put_excluded(out, plan->cluster);
 	pl_json_out_name(out, "pods");
