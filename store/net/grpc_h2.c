@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
+#include "store/net/h2_memory.h"
 
 /* etcd sends no faster than the windows allow: small windows would cost throughput.
  * Memory is bounded by message_max, not by the windows. */
@@ -150,27 +151,9 @@ static int on_error(nghttp2_session *h2, int code, const char *text, size_t len,
 
 /* --- setup ---------------------------------------------------------------- */
 
-static void *h2_malloc(size_t size, void *ctx)
-{
-	(void)ctx;
-	return pl_malloc(size);
-}
-
-static void h2_free(void *at, void *ctx)
-{
-	(void)ctx;
-	free(at);
-}
-
-static void *h2_calloc(size_t count, size_t size, void *ctx)
-{
-	(void)ctx;
-	return pl_calloc(count, size);
-}
-
 /* nghttp2 1.52 frees a request's body item twice when the queue for it can not grow.
  * Therefore this growth is served from a reserve, and the session ends. */
-static void *h2_realloc(void *at, size_t size, void *ctx)
+static void *h2_realloc_or_reserve(void *at, size_t size, void *ctx)
 {
 	struct grpc_session *session = ctx;
 	void *moved = pl_realloc(at, size);
@@ -198,7 +181,7 @@ static void set_callbacks(nghttp2_session_callbacks *cbs)
 
 static int h2_make(struct grpc_session *session)
 {
-	nghttp2_mem mem = {session, h2_malloc, h2_free, h2_calloc, h2_realloc};
+	nghttp2_mem mem = {session, h2_malloc, h2_free, h2_calloc, h2_realloc_or_reserve};
 	nghttp2_session_callbacks *cbs = NULL;
 	nghttp2_option *option = NULL;
 	int rc = nghttp2_session_callbacks_new(&cbs);

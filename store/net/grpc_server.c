@@ -9,6 +9,7 @@
 
 #include "store/base/alloc.h"
 #include "store/net/grpc_server_int.h"
+#include "store/net/sock.h"
 #include "store/net/unconst.h"
 
 static void conn_close(struct server_conn *conn);
@@ -277,14 +278,7 @@ enum pl_code grpc_server_open(uv_loop_t *loop, const struct grpc_server_opts *op
 
 uint16_t grpc_server_port(const struct grpc_server *server)
 {
-	struct sockaddr_storage addr = {0};
-	int len = sizeof addr;
-
-	if (uv_tcp_getsockname(&server->tcp, (struct sockaddr *)&addr, &len) != 0)
-		return 0;
-	return ntohs(addr.ss_family == AF_INET6
-	                     ? ((const struct sockaddr_in6 *)&addr)->sin6_port
-	                     : ((const struct sockaddr_in *)&addr)->sin_port);
+	return sock_port(&server->tcp);
 }
 
 static void on_handle_closed(uv_handle_t *handle)

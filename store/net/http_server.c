@@ -217,14 +217,7 @@ enum pl_code http_server_open(uv_loop_t *loop, const struct http_server_opts *op
 
 uint16_t http_server_port(const struct http_server *server)
 {
-	struct sockaddr_storage addr = {0};
-	int len = sizeof addr;
-
-	if (uv_tcp_getsockname(&server->tcp, (struct sockaddr *)&addr, &len) != 0)
-		return 0;
-	return ntohs(addr.ss_family == AF_INET6
-	                     ? ((const struct sockaddr_in6 *)&addr)->sin6_port
-	                     : ((const struct sockaddr_in *)&addr)->sin_port);
+	return sock_port(&server->tcp);
 }
 
 void http_server_counts(const struct http_server *server, struct http_server_counts *out)

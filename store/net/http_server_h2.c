@@ -9,6 +9,7 @@
 
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
+#include "store/net/h2_memory.h"
 #include "store/net/http_guard.h"
 #include "store/net/http_server_int.h"
 
@@ -304,30 +305,6 @@ void http_h2_input(struct http_conn *conn, struct pl_span data)
 }
 
 /* -- setup ---------------------------------------------------------------------------- */
-
-static void *h2_malloc(size_t size, void *ctx)
-{
-	(void)ctx;
-	return pl_malloc(size);
-}
-
-static void h2_free(void *at, void *ctx)
-{
-	(void)ctx;
-	free(at);
-}
-
-static void *h2_calloc(size_t count, size_t size, void *ctx)
-{
-	(void)ctx;
-	return pl_calloc(count, size);
-}
-
-static void *h2_realloc(void *at, size_t size, void *ctx)
-{
-	(void)ctx;
-	return pl_realloc(at, size);
-}
 
 bool http_h2_setup(struct http_server *server)
 {

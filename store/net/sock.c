@@ -26,6 +26,18 @@ void sock_sigpipe_ignore(void)
 		(void)signal(SIGPIPE, SIG_IGN);
 }
 
+uint16_t sock_port(const uv_tcp_t *tcp)
+{
+	struct sockaddr_storage addr = {0};
+	int len = sizeof addr;
+
+	if (uv_tcp_getsockname(tcp, (struct sockaddr *)&addr, &len) != 0)
+		return 0;
+	return ntohs(addr.ss_family == AF_INET6
+	                     ? ((const struct sockaddr_in6 *)&addr)->sin6_port
+	                     : ((const struct sockaddr_in *)&addr)->sin_port);
+}
+
 static void sock_free(struct sock *sock)
 {
 	tls_session_free(sock->tls);

@@ -55,6 +55,9 @@ bool sock_busy(const struct sock *sock);
  * under TLS. */
 uint64_t sock_written(const struct sock *sock);
 
+/* The port at which a socket listens; 0: at none. */
+uint16_t sock_port(const uv_tcp_t *tcp);
+
 /* Writing to a closed connection is an error value from now on, not SIGPIPE, unless the
  * program has a handler. */
 void sock_sigpipe_ignore(void);
