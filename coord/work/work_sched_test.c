@@ -156,26 +156,6 @@ T_CASE_SECONDS(a_shard_finishes_what_a_dead_one_left, 60)
 	workers_down();
 }
 
-static const struct faulty_rule storm[] = {
-	{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
-	{.what = FAULTY_REFUSE, .per_mille = 60, .code = PL_UNAVAIL},
-	{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_BUSY},
-	{.what = FAULTY_APPLY_LATE,
-         .per_mille = 60,
-         .delay_min_ms = 10,
-         .delay_max_ms = 3000},
-	{.what = FAULTY_SLOW_ANSWER,
-         .per_mille = 100,
-         .delay_min_ms = 1,
-         .delay_max_ms = 1500},
-	{.what = FAULTY_AFTER_NOTE, .per_mille = 50, .delay_max_ms = 500},
-	{.what = FAULTY_SLOW_NOTE,
-         .per_mille = 50,
-         .delay_min_ms = 1,
-         .delay_max_ms = 2000},
-	{.what = FAULTY_END_WATCH, .per_mille = 20, .code = PL_COMPACTED},
-};
-
 static void through(const struct faulty_rule *rules, size_t count, uint64_t seed)
 {
 	fault_rules = rules;
@@ -183,7 +163,7 @@ static void through(const struct faulty_rule *rules, size_t count, uint64_t seed
 	fault_seed = seed * 100;
 	workers_up();
 	for (unsigned i = 0; i < 2; i++)
-		nodes[i].epochs_may_return = rules != storm;
+		nodes[i].epochs_may_return = rules != work_storm;
 	put(WORKLOAD_PART_NODES, 0, NODES);
 	for (uint32_t i = 0; i < PODS; i += 4) {
 		put(WORKLOAD_PART_PODS, i, 4);
@@ -201,7 +181,7 @@ static void through(const struct faulty_rule *rules, size_t count, uint64_t seed
 T_CASE_SECONDS(through_a_storm_every_pod_is_bound_once, 240)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++)
-		through(storm, sizeof storm / sizeof storm[0], seed);
+		through(work_storm, sizeof work_storm / sizeof work_storm[0], seed);
 }
 
 T_CASE_SECONDS(watches_that_say_rewound_only_cost_time, 120)

@@ -217,31 +217,11 @@ T_CASE(a_partition_that_never_becomes_quiet_is_not_reported_quiet)
 	workers_down();
 }
 
-static const struct faulty_rule storm[] = {
-	{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
-	{.what = FAULTY_REFUSE, .per_mille = 60, .code = PL_UNAVAIL},
-	{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_BUSY},
-	{.what = FAULTY_APPLY_LATE,
-         .per_mille = 60,
-         .delay_min_ms = 10,
-         .delay_max_ms = 3000},
-	{.what = FAULTY_SLOW_ANSWER,
-         .per_mille = 100,
-         .delay_min_ms = 1,
-         .delay_max_ms = 1500},
-	{.what = FAULTY_AFTER_NOTE, .per_mille = 50, .delay_max_ms = 500},
-	{.what = FAULTY_SLOW_NOTE,
-         .per_mille = 50,
-         .delay_min_ms = 1,
-         .delay_max_ms = 2000},
-	{.what = FAULTY_END_WATCH, .per_mille = 20, .code = PL_COMPACTED},
-};
-
 T_CASE_SECONDS(through_a_storm_each_pod_is_decided_once, 120)
 {
 	for (uint64_t seed = 1; seed <= 8; seed++) {
-		fault_rules = storm;
-		fault_rule_count = sizeof storm / sizeof storm[0];
+		fault_rules = work_storm;
+		fault_rule_count = sizeof work_storm / sizeof work_storm[0];
 		fault_seed = seed * 100;
 		pods = 0;
 		workers_up();

@@ -1,7 +1,6 @@
 /* States that are lost or do not parse: the place of their pods follows from the
  * allocs. */
 #include "shardsched/records/alloc.h"
-#include "store/base/fault.h"
 #include "tests/support/coord/service/fsck/fsck_fixture.h"
 
 #define UID ",\"uid\":\"u-7\""
@@ -470,25 +469,7 @@ T_CASE(without_memory_it_ends)
 	drop(key_in(KEYS_STATE, gang_home(), "db", gang_pod()));
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"),
 	              alloc_of(2, listed("db", gang_pod(), gang_home())));
-	for (uint64_t nth = 1;; nth++) {
-		enum pl_code code;
-		bool fired;
-
-		pl_fault_reset();
-		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		code = start();
-		if (code == PL_OK)
-			run_until(&r.over);
-		if (code == PL_OK && r.err.code == PL_OK && repair_start(true) == PL_OK)
-			run_until(&m.over);
-		fired = pl_fault_fired(PL_FAULT_ALLOC);
-		pl_fault_reset();
-		if (code == PL_OK)
-			fsck_free(fsck);
-		fsck = NULL;
-		if (!fired)
-			break;
-	}
+	without_memory();
 	T_EQ(m.count[REPAIR_WOULD], 4);
 	down();
 }

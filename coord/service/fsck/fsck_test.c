@@ -171,25 +171,7 @@ T_CASE(without_memory_it_ends)
 {
 	up();
 	break_much();
-	for (uint64_t nth = 1;; nth++) {
-		enum pl_code code;
-		bool fired;
-
-		pl_fault_reset();
-		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		code = start();
-		if (code == PL_OK)
-			run_until(&r.over);
-		if (code == PL_OK && r.err.code == PL_OK && repair_start(true) == PL_OK)
-			run_until(&m.over);
-		fired = pl_fault_fired(PL_FAULT_ALLOC);
-		pl_fault_reset();
-		if (code == PL_OK)
-			fsck_free(fsck);
-		fsck = NULL;
-		if (!fired)
-			break;
-	}
+	without_memory();
 	T_EQ(m.count[REPAIR_WOULD], 4);
 	down();
 }

@@ -94,4 +94,25 @@ static inline void workers_down(void)
 	down();
 }
 
+/* Answers lost, late, before and after the watch events. */
+static const struct faulty_rule work_storm[] = {
+	{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
+	{.what = FAULTY_REFUSE, .per_mille = 60, .code = PL_UNAVAIL},
+	{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_BUSY},
+	{.what = FAULTY_APPLY_LATE,
+         .per_mille = 60,
+         .delay_min_ms = 10,
+         .delay_max_ms = 3000},
+	{.what = FAULTY_SLOW_ANSWER,
+         .per_mille = 100,
+         .delay_min_ms = 1,
+         .delay_max_ms = 1500},
+	{.what = FAULTY_AFTER_NOTE, .per_mille = 50, .delay_max_ms = 500},
+	{.what = FAULTY_SLOW_NOTE,
+         .per_mille = 50,
+         .delay_min_ms = 1,
+         .delay_max_ms = 2000},
+	{.what = FAULTY_END_WATCH, .per_mille = 20, .code = PL_COMPACTED},
+};
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "coord/service/fsck/fsck.h"
 #include "coord/service/fsck/repair.h"
+#include "store/base/fault.h"
 #include "tests/support/coord/service/fsck/fsck_store.h"
 
 static struct fsck *fsck;
@@ -172,6 +173,30 @@ static inline void mends_not(void)
 	repair(false);
 	T_EQ(m.count[REPAIR_DONE], 0);
 	down();
+}
+
+/* Finds and repairs, dry, with each allocation failing in turn. */
+static inline void without_memory(void)
+{
+	for (uint64_t nth = 1;; nth++) {
+		enum pl_code code;
+		bool fired;
+
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		code = start();
+		if (code == PL_OK)
+			run_until(&r.over);
+		if (code == PL_OK && r.err.code == PL_OK && repair_start(true) == PL_OK)
+			run_until(&m.over);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		if (code == PL_OK)
+			fsck_free(fsck);
+		fsck = NULL;
+		if (!fired)
+			break;
+	}
 }
 
 #endif
