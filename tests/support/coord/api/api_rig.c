@@ -8,6 +8,7 @@
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/kv/faulty.h"
 #include "tests/support/store/kv/rival.h"
 
 enum { BODY_MAX = 32 << 20, CALL_MS = 60000 };
@@ -200,6 +201,13 @@ void api_rig_open(struct api_rig *rig, uint32_t partitions)
 void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
                        const struct api_server_opts *wanted)
 {
+	api_rig_open_faulty(rig, partitions, wanted, NULL, 0);
+}
+
+void api_rig_open_faulty(struct api_rig *rig, uint32_t partitions,
+                         const struct api_server_opts *wanted,
+                         const struct faulty_rule *rules, size_t count)
+{
 	static const struct http_opts http;
 	struct meta meta = {.partitions = partitions,
 	                    .created_ms = API_RIG_CREATED_MS,
@@ -215,6 +223,9 @@ void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
 	T_OK(memkv_new(wanted->ctx, &rig->mem, &err), &err);
 	T_OK(memkv_attach(rig->mem, &rig->loop, &rig->driver, &err), &err);
 	T_OK(memkv_session(rig->mem, &rig->kv, &err), &err);
+	T_OK(faulty_open(rig->kv, t_seed(), rules, count, &rig->kv, &err), &err);
+	rig->faulty = rig->kv;
+	faulty_pause(rig->faulty, true);
 	T_OK(rival_open(rig->kv, &rig->kv, &err), &err);
 	T_OK(memkv_session(rig->mem, &rig->own, &err), &err);
 	T_OK(meta_print(&meta, &rig->value, &err), &err);

@@ -21,6 +21,7 @@
 #include "store/base/json.h"
 #include "store/memkv/memkv.h"
 #include "store/net/http.h"
+#include "tests/support/store/kv/faulty.h"
 
 enum { API_RIG_CREATED_MS = 1000 };
 
@@ -28,8 +29,9 @@ struct api_rig {
 	uv_loop_t loop;
 	struct memkv *mem;
 	struct memkv_loop *driver;
-	struct kv *kv;  /* the server's session, with a rival (rival.h) */
-	struct kv *own; /* the test's session */
+	struct kv *kv;     /* the server's session, with a rival (rival.h) */
+	struct kv *faulty; /* below it; paused at first (faulty.h) */
+	struct kv *own;    /* the test's session */
 	struct api_server *server;
 	struct http *http;
 	char base[64]; /* "http://127.0.0.1:4711" */
@@ -58,6 +60,11 @@ void api_rig_open(struct api_rig *rig, uint32_t partitions);
  * of the store, struct memkv_opts, or NULL. */
 void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
                        const struct api_server_opts *opts);
+/* The same with faults of the server's session, which begin when rig->faulty is no more
+ * paused. */
+void api_rig_open_faulty(struct api_rig *rig, uint32_t partitions,
+                         const struct api_server_opts *opts,
+                         const struct faulty_rule *rules, size_t count);
 /* Runs the loop until it is empty: a handle that was left open fails the test. */
 void api_rig_close(struct api_rig *rig);
 
