@@ -38,7 +38,8 @@ struct deleter {
 	uint64_t changed; /* objects of this round that other writers were faster with */
 	unsigned rounds;
 	struct cache_wait fresh;
-	struct pl_err err; /* PL_OK: nothing has failed */
+	struct pl_err err;   /* PL_OK: nothing has failed */
+	struct pl_err stuck; /* a pod that stays, while the others go */
 	struct pl_timer kick;
 };
 
@@ -138,12 +139,14 @@ static void on_pod(void *ctx, const struct pod_request *request,
 {
 	struct deleter *deleter = ctx;
 
-	(void)request;
-	(void)why;
 	deleter->deleted += outcome == POD_REQUEST_GONE ||
 	                    outcome == POD_REQUEST_ACCEPTED ||
 	                    outcome == POD_REQUEST_ALREADY;
-	deleter->changed += outcome == POD_REQUEST_MALFORMED;
+	if (outcome == POD_REQUEST_MALFORMED && deleter->stuck.code == PL_OK)
+		(void)pl_err_set(&deleter->stuck, PL_CORRUPT,
+		                 "pod " PL_SPAN_FMT "/" PL_SPAN_FMT " stays: %s",
+		                 PL_SPAN_ARG(request->namespace),
+		                 PL_SPAN_ARG(request->name), why);
 }
 
 static void on_pods(void *ctx, const struct pl_err *err)
@@ -332,6 +335,8 @@ static void on_kick(void *ctx)
 		return;
 	}
 	if (!some) {
+		if (deleter->err.code == PL_OK)
+			deleter->err = deleter->stuck;
 		deleter_end(deleter);
 		return;
 	}

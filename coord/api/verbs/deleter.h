@@ -21,7 +21,8 @@ struct deleter_opts {
 	int64_t grace_s;                    /* of pods; 0: at once, -1: as they say */
 	bool dry_run;
 	/* count: objects that are gone or going. err NULL: all that were there at the
-	 * beginning; PL_CONFLICT: some keep changing. The deleter is gone. */
+	 * beginning; PL_CONFLICT: some keep changing; PL_CORRUPT: a pod that
+	 * cannot be read stays. The deleter is gone. */
 	void (*done)(void *ctx, uint64_t count, const struct pl_err *err);
 	void *ctx;
 };
