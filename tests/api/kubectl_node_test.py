@@ -195,4 +195,28 @@ def drain_dry_run(k):
     has_not(k(f"get node {name}"), "SchedulingDisabled")
 
 
+
+@kubectl_case(seconds=30)
+def a_pod_with_finalizers_gives_its_node_back(k):
+    """The member stops the pod, another one takes its room, and its name stays taken."""
+    k.node("n", cpu="1")
+    held = k.pod("held", cpu="1")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    k.create("pods", held)
+    k.await_bound("held")
+    k.create("pods", k.pod("next", cpu="1"))
+    k.says("delete pod held --wait=false", k.deleted("pod/held"))
+    k.await_bound("next")
+    got = k.object("pods", "held")
+    equal((got["metadata"]["finalizers"], "deletionTimestamp" in got["metadata"]),
+          (["example.com/hold"], True))
+    has(k.fails("create -f -", given=k.pod("held")), "already exists")
+    k.says("delete pod held --wait=false", k.deleted("pod/held"))
+    waiting = k.start("delete pod held -v=6")
+    waiting.until("DELETE")
+    k.api.patch(f"{k.ns_path}/pods/held", {"metadata": {"finalizers": None}})
+    equal(waiting.end(), 0, "\n".join(waiting.lines))
+    k.create("pods", k.pod("held"))
+
+
 main(NodeFixture)
