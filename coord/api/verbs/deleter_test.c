@@ -347,7 +347,7 @@ T_CASE(budgets_go_or_are_marked)
 	T_TRUE(strstr(value_at("/budgets/shop/b"),
 	              "\"metadata\":{\"deletionTimestamp\":\"2026-09-21T14:13:20Z\"") !=
 	       NULL);
-	/* What was counted of it stays. */
+	/* The counts stay. */
 	T_TRUE(strstr(value_at("/budgets/shop/b"), "\"expected\":3") != NULL);
 	T_TRUE(value_at("/budgets/zoo/a") != NULL);
 	T_EQ(delete_all(&opts), 0);
@@ -410,7 +410,7 @@ T_CASE(pods_are_asked_to_go)
 	down();
 }
 
-/* A state that nobody can read may hold a place: such a pod stays, and is no success. */
+/* A state that cannot be read may hold a place: such a pod stays, and is no success. */
 T_CASE(a_pod_that_cannot_be_asked_is_no_success)
 {
 	const struct deleter_opts opts = opts_of("", "pods", "shop");

@@ -60,7 +60,7 @@ T_CASE(a_mark_is_put_first_into_metadata)
 	                        "\"deletionGracePeriodSeconds\":0,\"name\":\"a\"")));
 	(void)snprintf(text, sizeof text, PL_SPAN_FMT, PL_SPAN_ARG(marked));
 	T_TRUE(deletion_is_marked(of(text)));
-	/* Of a budget's record its object. */
+	/* A budget is an object inside its record. */
 	marked = deletion_mark_budget(&arena,
 	                              of(BUDGET("\"name\":\"a\""))->part[OBJECT_MAIN],
 	                              "2026-01-01T00:00:00Z");
