@@ -342,8 +342,9 @@ T_CASE_SECONDS(random_histories_end_well, 120)
 	(void)printf("# made room %llu times\n", (unsigned long long)preempted);
 	T_REACHED(preempted > 20);
 	T_REACHED(batches > 50 && batches_failed > 10 && decided_again > 0);
-	(void)printf("# asked %u, ended %u, nodes lost %u\n", asked, ended, nodes_lost);
-	T_REACHED(asked > 100 && ended > 100 && nodes_lost > 10);
+	(void)printf("# asked %u, ended %u, nodes lost %u, awaited %u\n", asked, ended,
+	             nodes_lost, awaited);
+	T_REACHED(asked > 100 && ended > 100 && nodes_lost > 10 && awaited > 20);
 	T_REACHED(rival_holds > 10 && rival_binds > 10 && unknowns > 100 && fences > 10 &&
 	          bound_ever > 100);
 }

@@ -7,7 +7,7 @@
 
 #include "tests/support/shardsched/shard/sched_random_world.h"
 
-static unsigned rival_holds, rival_binds, deletes, asked, ended, nodes_lost;
+static unsigned rival_holds, rival_binds, deletes, asked, ended, nodes_lost, awaited;
 
 /* No pod is bound to a node of that name: to a new one they would seem to belong. */
 static inline bool is_free(uint32_t node)
@@ -117,7 +117,8 @@ static inline void pod_is_edited(uint32_t i)
 		put_state(i, STATE_PENDING, 0);
 }
 
-/* A user wants the pod gone, its member says that it has ended, or both. */
+/* A user wants the pod gone, its member says that it has ended, or both. A pod without a
+ * place is only asked while finalizers hold it: else its keys would be deleted. */
 static inline void pod_is_reported(uint32_t i, enum state_ask ask, enum state_ended how)
 {
 	struct pl_buf buf = {.max = 4096};
@@ -127,8 +128,15 @@ static inline void pod_is_reported(uint32_t i, enum state_ask ask, enum state_en
 
 	if (phase < 0)
 		return;
-	if (ask != STATE_ASK_NONE)
+	if (ask == STATE_ASK_DELETE)
+		state.awaits_finalizers = state.ask != ask && below(2) == 0;
+	if (!state_has_place(&state) && !state.awaits_finalizers)
+		return;
+	if (ask != STATE_ASK_NONE && !(ask == STATE_ASK_EVICT && state.awaits_finalizers))
 		state.ask = ask;
+	if (state.awaits_finalizers)
+		state.nominated_cluster = state.nominated_node = (struct pl_span){0};
+	awaited += state.awaits_finalizers;
 	if (how != STATE_ENDED_NOT && state_has_place(&state))
 		state.ended = how;
 	asked += ask != STATE_ASK_NONE;
@@ -144,7 +152,7 @@ static inline void pod_is_told_of(uint32_t i)
 	static const enum state_ask asks[] = {STATE_ASK_NONE, STATE_ASK_NONE,
 	                                      STATE_ASK_EVICT, STATE_ASK_DELETE};
 
-	for (uint32_t n = 0; n < PODS && node_of_pod(i) == NODES; n++)
+	for (uint32_t n = 0; n < PODS && below(8) > 0 && node_of_pod(i) == NODES; n++)
 		i = (i + 1) % PODS;
 	pod_is_reported(i, asks[below(4)],
 	                below(2) == 0 ? STATE_ENDED_NOT
@@ -169,7 +177,8 @@ static inline void rival_binds_pod(uint32_t i, uint32_t node)
 {
 	int phase = phase_of(i);
 
-	if (!has(spec_key(i)) || (phase >= 0 && phase != STATE_PENDING) || !fits(i, node))
+	if (!has(spec_key(i)) || (phase >= 0 && phase != STATE_PENDING) ||
+	    !fits(i, node) || awaits_finalizers(i))
 		return;
 	rival_binds++;
 	rig.store.revision++;

@@ -121,6 +121,15 @@ static inline int phase_of(uint32_t i)
 	return phase;
 }
 
+static inline bool awaits_finalizers(uint32_t i)
+{
+	int phase;
+	struct pod_state state =
+		rig_state(&rig, partition_of_pod_number(i), name_of('p', i), &phase);
+
+	return phase >= 0 && state.awaits_finalizers;
+}
+
 static inline uint32_t number_of(struct pl_span name)
 {
 	uint32_t number = 0;
