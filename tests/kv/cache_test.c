@@ -80,6 +80,64 @@ T_CASE(tells_what_a_new_list_finds_as_a_difference)
 	close_store();
 }
 
+/* Values are kept as far as the first dash, whose rest costs what the user says. */
+static enum pl_code keep_head(void *ctx, struct pl_span *value, size_t *bytes)
+{
+	const uint8_t *dash = memchr(value->at, '-', value->len);
+
+	(void)ctx;
+	if (pl_fault_hit(PL_FAULT_PORT)) /* no other use here */
+		return PL_NOMEM;
+	if (dash != NULL)
+		value->len = (size_t)(dash - value->at);
+	*bytes += 1000;
+	return PL_OK;
+}
+
+T_CASE(values_are_kept_as_the_user_makes_them)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct cache_listener listener;
+
+	opts.shorten = keep_head;
+	open_store(1, NULL, 0);
+	(void)set_key("p/a", "1-one");
+	open_cache(&opts);
+	run_to(10);
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	run_to(20);
+	T_TRUE(cache_bytes(fix.cache) > 1000 && cache_bytes(fix.cache) < 1500);
+	(void)set_key("p/a", "2-two");
+	(void)set_key("p/b", "3");
+	run_to(30);
+	T_TRUE(strstr(fix.story, "added p/a - -> 1@2") != NULL);
+	T_TRUE(strstr(fix.story, "updated p/a 1@2 -> 2@3") != NULL);
+	T_TRUE(strstr(fix.story, "added p/b - -> 3@4") != NULL);
+	T_TRUE(cache_bytes(fix.cache) > 3000);
+	close_store();
+}
+
+/* As any allocation: everything is listed again. */
+T_CASE(a_value_for_which_there_is_no_memory_is_listed_again)
+{
+	struct cache_opts opts = cache_opts(100);
+
+	opts.shorten = keep_head;
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	run_to(10);
+	pl_fault_arm(PL_FAULT_PORT, 1);
+	(void)set_key("p/a", "1-one");
+	run_to(20);
+	T_TRUE(pl_fault_fired(PL_FAULT_PORT));
+	pl_fault_reset();
+	T_TRUE(!cache_synced(fix.cache));
+	run_to(5000);
+	T_TRUE(cache_synced(fix.cache));
+	T_EQ(cache_count(fix.cache), 1);
+	close_store();
+}
+
 T_CASE(tells_a_store_that_went_back)
 {
 	struct cache_opts opts = cache_opts(100);

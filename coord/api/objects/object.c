@@ -1,5 +1,7 @@
 #include "coord/api/objects/object.h"
 
+#include <stdlib.h>
+
 #include "coord/api/objects/event_object.h"
 #include "coord/api/objects/object_writer.h"
 #include "coord/api/objects/pod_event.h"
@@ -148,6 +150,77 @@ void object_parts_read(struct pl_span value, struct object_parts *out)
 		object_parts_find(value, out);
 }
 
+enum { SHARED_SPEC_LEAST = 200 }; /* bytes; a shared text costs about a hundred */
+
+static void shift(struct object_piece *piece, uint32_t behind, uint32_t by)
+{
+	if (piece->at > behind)
+		piece->at -= by;
+}
+
+bool object_parts_cut(struct pl_span value, struct object_parts *parts,
+                      struct pl_buf *rest)
+{
+	struct object_piece spec = parts->spec;
+	uint32_t by = spec.len - 1; /* the place has one byte */
+
+	/* A spec that names a node is hardly that of another pod, and whoever writes a pod
+	 * looks for the name in the value. */
+	if (!parts->valid || parts->others || parts->pointer || parts->names_node ||
+	    spec.len < SHARED_SPEC_LEAST)
+		return false;
+	rest->len = 0;
+	if (pl_buf_add(rest, pl_span(value.at, spec.at)) != PL_OK ||
+	    pl_buf_add_str(rest, "0") != PL_OK ||
+	    pl_buf_add(rest, pl_span(value.at + spec.at + spec.len,
+	                             value.len - spec.at - spec.len)) != PL_OK)
+		return false;
+	parts->spec.len = 1;
+	shift(&parts->metadata, spec.at, by);
+	shift(&parts->labels, spec.at, by);
+	shift(&parts->status, spec.at, by);
+	shift(&parts->name, spec.at, by);
+	shift(&parts->namespace, spec.at, by);
+	shift(&parts->uid, spec.at, by);
+	return true;
+}
+
+void object_parts_free(void *parts)
+{
+	struct object_parts *own = parts;
+
+	if (own != NULL)
+		object_share_unref(own->share);
+	free(own);
+}
+
+struct pl_span object_entry_spec(const struct cache_entry *entry)
+{
+	const struct object_parts *parts = object_parts_of(entry);
+
+	return parts->share != NULL ? pl_span(parts->share->at, parts->share->len)
+	                            : object_piece_text(entry, parts->spec);
+}
+
+struct pl_span object_entry_value(const struct cache_entry *entry, struct pl_arena *arena)
+{
+	const struct object_parts *parts = object_parts_of(entry);
+	struct pl_span value = entry->value, spec = object_entry_spec(entry);
+	size_t head = parts->spec.at, tail;
+	uint8_t *at;
+
+	if (parts->share == NULL)
+		return value;
+	tail = value.len - head - 1;
+	at = pl_arena_alloc(arena, head + spec.len + tail);
+	if (at == NULL)
+		return (struct pl_span){0};
+	memcpy(at, value.at, head);
+	memcpy(at + head, spec.at, spec.len);
+	memcpy(at + head + spec.len, value.at + head + 1, tail);
+	return pl_span(at, head + spec.len + tail);
+}
+
 struct pl_span object_piece_text(const struct cache_entry *entry,
                                  struct object_piece piece)
 {
@@ -198,6 +271,17 @@ struct pl_span object_path(struct pl_span json, struct pl_span path)
 	return path.len > 0 ? (struct pl_span){0} : scalar_text(json);
 }
 
+/* A field of a pod's stored text, whose spec may stand elsewhere. */
+static struct pl_span pod_path(const struct cache_entry *entry, struct pl_span path)
+{
+	struct pl_span spec = PL_SPAN_LIT("spec.");
+
+	if (!pl_span_starts(path, spec))
+		return object_path(entry->value, path);
+	return object_path(object_entry_spec(entry),
+	                   pl_span(path.at + spec.len, path.len - spec.len));
+}
+
 struct pl_span object_field(const struct object *object, struct pl_span path,
                             char out[MEMBER_NAME_SIZE])
 {
@@ -210,8 +294,8 @@ struct pl_span object_field(const struct object *object, struct pl_span path,
 	if (strcmp(object->resource->plural, "pods") == 0) {
 		struct pl_span field = object_pod_field(object, path, out);
 
-		if (field.at != NULL)
-			return field;
+		return field.at != NULL ? field
+		                        : pod_path(object->part[OBJECT_MAIN], path);
 	}
 	if (object->event != NULL)
 		return pod_event_field(object->event, path, out);

@@ -9,6 +9,9 @@
  * An informer orders its entries by object: "<namespace>/<name>/<part>", so the entries
  * of an object stand together and objects come in the order of their names.
  *
+ * Pods of one template have the same spec, which is kept once (object_share.h): the entry's
+ * value then has a 0 in its place. object_entry_value puts the whole together.
+ *
  * Invariants: an object is a plain value that borrows from its entries; it is made anew
  * for each use. Its resourceVersion is the greatest of its entries' revisions. What the
  * API adds (resourceVersion, a pod's node and status) is written into a copy of the
@@ -18,7 +21,9 @@
 #define COORD_API_OBJECTS_OBJECT_H
 
 #include "coord/api/objects/member_name.h"
+#include "coord/api/objects/object_share.h"
 #include "coord/api/schema/schema.h"
+#include "store/base/arena.h"
 #include "store/base/buf.h"
 #include "store/kv/cache/cache.h"
 
@@ -40,6 +45,7 @@ struct object_parts {
 	bool gated;      /* spec has schedulingGates */
 	struct object_piece metadata, labels, spec, status;
 	struct object_piece name, namespace, uid; /* of metadata, strings in quotes */
+	struct object_share *share; /* the spec, which is not in the value; NULL: it is */
 };
 
 enum object_part {
@@ -76,7 +82,18 @@ static inline const struct object_parts *object_parts_of(const struct cache_entr
 	return entry->object;
 }
 
-/* The text of a piece of the main entry. */
+/* Takes a spec that is worth it out of the value, which is written to *rest as it is to be
+ * kept, and its parts are found there. False: the value stays as it is. */
+bool object_parts_cut(struct pl_span value, struct object_parts *parts,
+                      struct pl_buf *rest);
+/* Frees parts on the heap. Takes NULL. */
+void object_parts_free(void *parts);
+/* The spec's text, wherever it is. Empty: there is none. */
+struct pl_span object_entry_spec(const struct cache_entry *entry);
+/* The whole value, in the arena if it has to be put together. at NULL: no memory. */
+struct pl_span object_entry_value(const struct cache_entry *entry,
+                                  struct pl_arena *arena);
+/* The text of a piece of the main entry, of the spec only if it is not shared. */
 struct pl_span object_piece_text(const struct cache_entry *entry,
                                  struct object_piece piece);
 /* The labels as a JSON object; empty: none. */

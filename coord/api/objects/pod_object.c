@@ -105,7 +105,7 @@ struct pod_text {
 static struct pl_span grace_of(const struct object *object)
 {
 	const struct cache_entry *entry = object->part[OBJECT_MAIN];
-	struct pl_span spec = object_piece_text(entry, object_parts_of(entry)->spec);
+	struct pl_span spec = object_entry_spec(entry);
 	struct pl_span grace = {0};
 
 	if (spec.len > 0 && spec.at[0] == '{')
@@ -146,7 +146,7 @@ static void put_spec(struct object_writer *writer, const struct object *object,
 	static const char *const but_node[] = {"nodeName", NULL};
 	const struct cache_entry *entry = object->part[OBJECT_MAIN];
 	const struct object_parts *parts = object_parts_of(entry);
-	struct pl_span stored = object_piece_text(entry, parts->spec);
+	struct pl_span stored = object_entry_spec(entry);
 	char name[MEMBER_NAME_SIZE];
 	size_t len = state_text_has_place(state) ? state_text_node(state, name) : 0;
 

@@ -15,15 +15,37 @@ static const size_t pods_bytes = (size_t)4 << 30;
 static enum pl_code parse_entry(void *ctx, const struct kv_record *record, void **object,
                                 size_t *bytes)
 {
+	struct source *source = ctx;
 	struct object_parts *parts = pl_calloc(1, sizeof *parts);
 
-	(void)ctx;
 	if (parts == NULL)
 		return PL_NOMEM;
-	object_parts_read(record->value, parts);
+	if (source->shares != NULL) {
+		*parts = source->ahead; /* shorten_entry was called with the whole */
+		source->ahead = (struct object_parts){0};
+	} else {
+		object_parts_read(record->value, parts);
+	}
 	*object = parts;
 	*bytes += sizeof *parts;
 	return PL_OK;
+}
+
+/* Of a pod: its spec is kept apart, once for all pods that have it. */
+static enum pl_code shorten_entry(void *ctx, struct pl_span *value, size_t *bytes)
+{
+	struct source *source = ctx;
+	struct object_parts *ahead = &source->ahead;
+	struct pl_span spec;
+
+	object_share_unref(ahead->share); /* of one that did not become an entry */
+	object_parts_read(*value, ahead);
+	spec = pl_span(value->at + ahead->spec.at, ahead->spec.len);
+	if (!object_parts_cut(*value, ahead, &source->rest))
+		return PL_OK;
+	ahead->share = object_share_get(source->shares, spec, bytes);
+	*value = pl_buf_span(&source->rest);
+	return ahead->share == NULL ? PL_NOMEM : PL_OK;
 }
 
 static bool wants_entry(void *ctx, struct pl_span key)
@@ -505,10 +527,21 @@ static void on_change(struct source *source, const struct cache_note *note)
 		tell_wishes(source->sources, note->revision);
 }
 
+/* Entries may still have some. */
+static void drop_shares(struct source *source)
+{
+	object_share_unref(source->ahead.share);
+	source->ahead = (struct object_parts){0};
+	pl_buf_done(&source->rest);
+	object_shares_close(source->shares);
+	source->shares = NULL;
+}
+
 static void on_stopped(struct source *source)
 {
 	struct sources *sources = source->sources;
 
+	drop_shares(source);
 	pl_map_done(&source->touched);
 	pl_arena_done(&source->touched_memory);
 	source->cache = NULL;
@@ -568,17 +601,26 @@ static enum pl_code source_open(struct source *source, const struct sources_opts
 		.wants = wants_entry,
 		.order = order_entry,
 		.parse = parse_entry,
-		.free_object = free,
+		.free_object = object_parts_free,
 		.ctx = source,
 		.bytes_max = source->kind == SOURCE_PODS ? opts->pods_bytes_max : 0,
 		.window_changes =
 			opts->window_changes == 0 ? WINDOW_CHANGES : opts->window_changes,
 	};
 
-	if (source->kind == SOURCE_PODS && cache.bytes_max == 0)
-		cache.bytes_max = pods_bytes;
-	if (cache_open(opts->kv, &cache, &source->cache, err) != PL_OK)
+	if (source->kind == SOURCE_PODS) {
+		cache.shorten = shorten_entry;
+		source->shares = object_shares_new();
+		pl_buf_init(&source->rest, OBJECT_TEXT_MAX);
+		if (source->shares == NULL)
+			return pl_err_set(err, PL_NOMEM, "the informer of pods");
+		if (cache.bytes_max == 0)
+			cache.bytes_max = pods_bytes;
+	}
+	if (cache_open(opts->kv, &cache, &source->cache, err) != PL_OK) {
+		drop_shares(source);
 		return err->code;
+	}
 	pl_map_init(&source->touched);
 	pl_arena_init(&source->touched_memory, TOUCHED_CHUNK, TOUCHED_BYTES_MAX);
 	source->sources->open++;

@@ -66,6 +66,10 @@ struct source {
 	struct cache *cache;
 	struct cache_listener listener;
 	struct sources *sources;
+	/* Specs that pods share, and what was found in the value of the next entry. */
+	struct object_shares *shares;
+	struct object_parts ahead;
+	struct pl_buf rest;
 	/* The objects that a revision has touched, while it has further changes: by their
 	 * order, in the order of their first change. */
 	struct pl_map touched;

@@ -127,6 +127,61 @@ T_CASE(a_get_of_a_name_that_no_key_has_is_answered)
 	api_rig_close(&rig);
 }
 
+/* -- pods of one template ---------------------------------------------------------------- */
+
+#define LONG_SPEC                                                                             \
+	"{\"containers\":[{\"name\":\"c\",\"image\":\"registry.example.com/shop/web:1.7\","   \
+	"\"env\":[{\"name\":\"MODE\",\"value\":\"production\"},{\"name\":\"ZONE\",\"value\":" \
+	"\"zone1\"}],\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"1Gi\"}}}],"   \
+	"\"schedulerName\":\"other\",\"restartPolicy\":\"Always\"}"
+
+/* Their specs are kept once. */
+T_CASE(pods_of_one_template_are_read_and_changed_one_by_one)
+{
+	char path[100], body[1000];
+
+	api_rig_open(&rig, PARTITIONS);
+	api_rig_node(&rig, "default", "n-1", ROOM);
+	for (unsigned i = 0; i < 3; i++) {
+		(void)snprintf(body, sizeof body,
+		               "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+		               "\"name\":\"web-%u\"},\"spec\":" LONG_SPEC "}",
+		               i);
+		api_rig_want(&rig, "POST", PODS, body, 201);
+	}
+	api_rig_want(&rig, "GET", PODS, NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), 3);
+	for (unsigned i = 0; i < 3; i++) {
+		(void)snprintf(path, sizeof path, PODS "/web-%u", i);
+		api_rig_want(&rig, "GET", path, NULL, 200);
+		T_STR(api_rig_text(&rig, "spec.containers.0.env.1.value"), "zone1");
+		T_STR(api_rig_text(&rig, "spec.restartPolicy"), "Always");
+	}
+	api_rig_want(&rig, "GET", PODS "?fieldSelector=spec.schedulerName%3Dother", NULL,
+	             200);
+	T_EQ(api_rig_count(&rig, "items"), 3);
+	api_rig_want(&rig, "POST", PODS "/web-1/binding",
+	             "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":"
+	             "\"web-1\"},\"target\":{\"kind\":\"Node\",\"name\":\"n-1\"}}",
+	             201);
+	api_rig_want(&rig, "GET", PODS "/web-1", NULL, 200);
+	T_STR(api_rig_text(&rig, "spec.nodeName"), "n-1");
+	T_STR(api_rig_text(&rig, "spec.schedulerName"), "other");
+	rig.content_type = "application/merge-patch+json";
+	api_rig_want(&rig, "PATCH", PODS "/web-2",
+	             "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i:2\"}]}}",
+	             422);
+	api_rig_want(&rig, "PATCH", PODS "/web-2",
+	             "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 200);
+	T_STR(api_rig_text(&rig, "spec.schedulerName"), "other");
+	rig.content_type = NULL;
+	api_rig_want(&rig, "DELETE", PODS "/web-0?gracePeriodSeconds=0", NULL, 200);
+	api_rig_want(&rig, "GET", PODS "?labelSelector=a%3Db", NULL, 200);
+	T_EQ(api_rig_count(&rig, "items"), 1);
+	T_STR(api_rig_text(&rig, "items.0.spec.containers.0.env.0.value"), "production");
+	api_rig_close(&rig);
+}
+
 /* -- lists ----------------------------------------------------------------------------- */
 
 enum { MANY = 2500 }; /* more than a list looks at in one turn */

@@ -8,16 +8,17 @@ static bool seen_pod(struct change *change, struct pod_change *out)
 {
 	const struct cache_entry *spec = change->current.part[OBJECT_MAIN];
 	const struct cache_entry *state = change->current.part[OBJECT_STATE];
+	struct pl_span whole = object_entry_value(spec, &change->request->arena);
 	struct keys_id id;
 
-	if (keys_parse(spec->key, &id, NULL) != PL_OK) {
+	if (whole.at == NULL || keys_parse(spec->key, &id, NULL) != PL_OK) {
 		answer_no_memory(change->request);
 		return false;
 	}
 	*out = (struct pod_change){.pod = {.partition = id.partition,
 	                                   .namespace = change->request->path.namespace,
 	                                   .name = change->request->path.name},
-	                           .spec = {spec->mod_revision, spec->value}};
+	                           .spec = {spec->mod_revision, whole}};
 	if (state != NULL)
 		out->state = (struct pod_value){state->mod_revision, state->value};
 	return true;

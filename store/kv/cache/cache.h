@@ -84,11 +84,15 @@ struct cache_opts {
 	enum pl_code (*parse)(void *ctx, const struct kv_record *record, void **object,
 	                      size_t *bytes);
 	void (*free_object)(void *object); /* never NULL when parse is not */
-	void *ctx;                         /* of wants, order and parse */
-	bool drop_values;                  /* entries keep the object only */
-	size_t bytes_max;                  /* 0: 256 MiB */
-	uint32_t window_changes;           /* at most this many; 0: no watches */
-	uint32_t retry_ms;                 /* 0: 1 s */
+	/* Makes *value the one that the entry keeps, which parse is given then; it is
+	 * copied before the next call. Adds the memory that it takes besides to *bytes.
+	 * PL_NOMEM. NULL: values are kept as they are. */
+	enum pl_code (*shorten)(void *ctx, struct pl_span *value, size_t *bytes);
+	void *ctx;               /* of wants, order, parse and shorten */
+	bool drop_values;        /* entries keep the object only */
+	size_t bytes_max;        /* 0: 256 MiB */
+	uint32_t window_changes; /* at most this many; 0: no watches */
+	uint32_t retry_ms;       /* 0: 1 s */
 	/* A key among those of the list that is put to make the watch show something, and
 	 * that the cache itself never holds; see waits. Empty: the cache writes nothing. */
 	struct pl_span tick;

@@ -92,16 +92,30 @@ static enum pl_code parse_object(const struct cache *cache,
 	                         &version->bytes);
 }
 
+/* The value that the entry keeps. */
+static enum pl_code kept_value(struct cache *cache, struct pl_span *value, size_t *bytes)
+{
+	if (cache->opts.drop_values)
+		*value = (struct pl_span){0};
+	else if (cache->opts.shorten != NULL)
+		return cache->opts.shorten(cache->opts.ctx, value, bytes);
+	return PL_OK;
+}
+
 enum pl_code cache_version_new(struct cache *cache, const struct kv_record *record,
                                struct cache_version **out)
 {
-	static const struct pl_span none = {0};
-	struct cache_version *version = version_alloc(
-		cache, record->key, cache->opts.drop_values ? none : record->value);
-	enum pl_code code;
+	struct pl_span value = record->value;
+	struct cache_version *version;
+	size_t bytes = 0;
+	enum pl_code code = kept_value(cache, &value, &bytes);
 
+	if (code != PL_OK)
+		return code;
+	version = version_alloc(cache, record->key, value);
 	if (version == NULL)
 		return PL_NOMEM;
+	version->bytes += bytes;
 	version->entry.create_revision = record->create_revision;
 	version->entry.mod_revision = record->mod_revision;
 	version->entry.version = record->version;
