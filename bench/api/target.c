@@ -15,6 +15,7 @@
 
 #include "bench/api/api_load.h"
 #include "bench/common/report.h"
+#include "bench/live/followers.h"
 #include "store/base/clock.h"
 #include "store/net/certs.h"
 #include "store/net/unconst.h"
@@ -49,21 +50,6 @@ static void make_files(struct target *target)
 	write_text(target, "tokens.csv",
 	           "bench-token-0123456789,bench,1,system:masters\n");
 	target->token = token;
-}
-
-/* A port that is free now; the kernel gives it to no other program soon. */
-static uint16_t free_port(void)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET,
-	                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof at;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof at) != 0 ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) != 0)
-		bench_fail("a free port: %s", strerror(errno));
-	(void)close(fd);
-	return ntohs(at.sin_port);
 }
 
 /* -- placetd ------------------------------------------------------------------------ */
@@ -229,7 +215,7 @@ static void start_server(struct target *target)
 {
 	uint64_t until_ns = pl_clock_ns() + READY_MS * (uint64_t)1000000;
 
-	target->port = free_port();
+	target->port = followers_free_port();
 	(void)snprintf(target->process.log, sizeof target->process.log, "%.400s/log-%u",
 	               target->dir, target->starts++);
 	if (target->program == NULL)

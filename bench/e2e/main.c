@@ -19,6 +19,63 @@ static void fields_of(const struct race_opts *opts, struct bench_fields *fields)
 	            opts->submitting ? "submitting" : "waiting");
 }
 
+enum { ROUNDS_MAX = 32 };
+
+static int by_number(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+static double median(double *value, uint32_t count)
+{
+	qsort(value, count, sizeof *value, by_number);
+	return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
+
+/* One race of a round; gives its placements a second. */
+static double run_turn(const struct race_opts *opts, uint32_t watchers, uint32_t round,
+                       int *worst)
+{
+	struct race_result *result = bench_alloc(1, sizeof *result);
+	struct race_opts turn = *opts;
+	struct bench_fields fields = {.len = 0};
+	double rate;
+	int exit_code;
+
+	turn.followers = watchers;
+	turn.fleet.api_port = watchers > 0 ? followers_free_port() : 0;
+	fields_of(&turn, &fields);
+	bench_field(&fields, "\"watchers\":%u,\"round\":%u", watchers, round);
+	race_run(&turn, fields.at, result);
+	race_emit(&turn, result, fields.at);
+	rate = result->placements_per_s;
+	exit_code = race_exit(&turn, result);
+	if (exit_code == BENCH_FAILED || *worst == BENCH_OK)
+		*worst = exit_code;
+	free(result);
+	return rate;
+}
+
+/* Races without and with watchers, in turn. */
+static int run_watched(const struct race_opts *opts, uint32_t watchers, uint32_t rounds)
+{
+	double without[ROUNDS_MAX], with[ROUNDS_MAX];
+	struct bench_fields fields = {.len = 0};
+	int worst = BENCH_OK;
+
+	for (uint32_t round = 0; round < rounds; round++) {
+		without[round] = run_turn(opts, 0, round, &worst);
+		with[round] = run_turn(opts, watchers, round, &worst);
+	}
+	fields_of(opts, &fields);
+	bench_field(&fields, "\"watchers\":%u,\"rounds\":%u", watchers, rounds);
+	bench_emit(fields.at, "watched_ratio",
+	           median(with, rounds) / median(without, rounds), "");
+	return worst;
+}
+
 static int run_race(const struct race_opts *opts, bool ceiling)
 {
 	struct race_result *result = bench_alloc(1, sizeof *result);
@@ -61,6 +118,7 @@ int main(int argc, char **argv)
 	                         .limit_s = 300,
 	                         .idle_s = 15};
 	unsigned profile = LOAD_BASIC;
+	uint32_t watchers = 0, rounds = 3;
 	bool ceiling = true;
 	char *help = NULL;
 	const struct bench_option options[] = {
@@ -86,6 +144,12 @@ int main(int argc, char **argv)
 	         .low = 0},
 		{"regret-samples", BENCH_COUNT, &opts.regret_samples, NULL,
 	         "placements that are compared with a global choice;\n0: none", .low = 0},
+		{"watchers", BENCH_COUNT, &watchers, NULL,
+	         "races without and with so many clients that watch all\npods over the "
+	         "API, in turn (--submitting)",
+	         .low = 1, .high = FOLLOWERS_MAX},
+		{"rounds", BENCH_COUNT, &rounds, NULL, "of such races", .low = 1,
+	         .high = ROUNDS_MAX},
 		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "limit of the placement",
 	         .low = 1},
 		{"idle", BENCH_COUNT, &opts.idle_s, "S",
@@ -110,6 +174,8 @@ int main(int argc, char **argv)
 	opts.fleet.partitions = opts.load.partitions;
 	if (opts.load.pods == 0)
 		opts.load.pods = load_pods_usual(opts.load.profile, opts.load.nodes);
+	opts.submitting = opts.submitting || watchers > 0;
 	race_check(&opts);
-	return run_race(&opts, ceiling);
+	return watchers > 0 ? run_watched(&opts, watchers, rounds)
+	                    : run_race(&opts, ceiling);
 }

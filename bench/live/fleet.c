@@ -8,7 +8,7 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 
-enum { LINE_MAX_BYTES = 8192, FIGURES_SIZE = 1024, NUMBER_SIZE = 16 };
+enum { ARGS_MAX = 20, LINE_MAX_BYTES = 8192, FIGURES_SIZE = 1024, NUMBER_SIZE = 16 };
 
 void fleet_check(const struct fleet_opts *opts)
 {
@@ -32,21 +32,32 @@ static void start_one(struct fleet *fleet, const struct live *live, unsigned whi
 {
 	const struct fleet_opts *opts = &fleet->opts;
 	char log[DAEMON_FIXTURE_PATH_SIZE], name[NUMBER_SIZE], shards[NUMBER_SIZE];
-	char partitions[NUMBER_SIZE], ttl[NUMBER_SIZE];
-	const char *args[] = {"--etcd",
-	                      etcd_launch_endpoints(live->launch),
-	                      "--name",
-	                      name,
-	                      "--shards",
-	                      shards,
-	                      "--partitions",
-	                      partitions,
-	                      "--log-format",
-	                      "json",
-	                      opts->ttl_s == 0 ? NULL : "--ttl",
-	                      ttl,
-	                      NULL};
+	char partitions[NUMBER_SIZE], ttl[NUMBER_SIZE], listen[2 * NUMBER_SIZE];
+	const char *args[ARGS_MAX] = {"--etcd",
+	                              etcd_launch_endpoints(live->launch),
+	                              "--name",
+	                              name,
+	                              "--shards",
+	                              shards,
+	                              "--partitions",
+	                              partitions,
+	                              "--log-format",
+	                              "json",
+	                              NULL};
+	unsigned count = 0;
 	struct pl_err err = {0};
+
+	while (args[count] != NULL)
+		count++;
+	if (opts->ttl_s > 0) {
+		args[count++] = "--ttl";
+		args[count++] = ttl;
+	}
+	if (opts->api_port > 0 && which == 0) {
+		args[count++] = "--api-listen";
+		args[count++] = listen;
+	}
+	(void)snprintf(listen, sizeof listen, "127.0.0.1:%u", (unsigned)opts->api_port);
 
 	(void)snprintf(name, sizeof name, "%s%u",
 	               opts->prefix == NULL ? "p" : opts->prefix, which);

@@ -10,6 +10,7 @@ enum { FLEET_PROCESSES_MAX = 16, FLEET_SHARDS_MAX = 256 };
 struct fleet_opts {
 	uint32_t shards, processes, partitions;
 	uint32_t ttl_s;     /* 0: placetd's default */
+	uint16_t api_port;  /* of the first process' API, in clear text; 0: none */
 	const char *prefix; /* prefix of the processes' names; NULL: "p" */
 };
 

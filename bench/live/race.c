@@ -9,7 +9,7 @@
 #include "bench/live/verify.h"
 #include "store/base/timers.h"
 
-enum { TICK_MS = 100, SAY_EVERY_S = 5, SETTLED_S = 1 };
+enum { TICK_MS = 100, SAY_EVERY_S = 5, SETTLED_S = 1, FOLLOW_S = 20 };
 
 struct race {
 	const struct race_opts *opts;
@@ -17,7 +17,8 @@ struct race {
 	struct live live;
 	struct observer observer;
 	struct history_pin *pin;
-	struct child submitter, member;
+	struct child submitter, member, followers;
+	struct followers_opts follow;
 	struct pl_timer tick;
 	double started_s, submitted_s, say_s;
 	double placetd_cpu_at_s, etcd_cpu_at_s, watcher_cpu_at_s;
@@ -114,6 +115,14 @@ static void use_from_now(struct race *race)
 	race->watcher_cpu_at_s = bench_cpu_s(0);
 }
 
+static void start_followers(struct race *race)
+{
+	race->follow = (struct followers_opts){.port = race->opts->fleet.api_port,
+	                                       .count = race->opts->followers};
+	if (race->follow.count > 0)
+		followers_start(&race->followers, &race->live.loop, &race->follow);
+}
+
 static void run_race(struct race *race)
 {
 	const struct race_opts *opts = race->opts;
@@ -131,6 +140,7 @@ static void run_race(struct race *race)
 	on_tick(race);
 	if (opts->submitting) {
 		until_settled(race);
+		start_followers(race);
 		use_from_now(race);
 		race->submitted_s = bench_now_s();
 		fill_start(&race->submitter, &race->live, &pods);
@@ -192,6 +202,12 @@ static void finish_race(struct race *race, const char *fields)
 
 	take_times(race);
 	take_use(race);
+	if (opts->followers > 0) { /* each pod is at least added and bound */
+		followers_stop(&race->followers, 2 * (uint64_t)out->placed, FOLLOW_S,
+		               &out->followed);
+		out->followers_cpu_s = race->followers.cpu_s;
+		child_done(&race->followers);
+	}
 	fleet_stop(&out->fleet, &out->work);
 	child_done(&race->member);
 	if (out->placed < opts->load.pods)
@@ -274,6 +290,12 @@ void race_emit(const struct race_opts *opts, const struct race_result *r,
 	bench_emit(fields, "submitted_per_s", ratio(opts->load.pods, r->submit_s), "1/s");
 	emit_use(r, fields);
 	emit_work(r, fields);
+	if (opts->followers > 0) {
+		bench_emit(fields, "watch_events", (double)r->followed.events, "");
+		bench_emit(fields, "watch_bytes", (double)r->followed.bytes, "B");
+		bench_emit(fields, "ended_watches", r->followed.ended, "");
+		bench_emit(fields, "watchers_cpu_s", r->followers_cpu_s, "s");
+	}
 	if (opts->history)
 		history_emit(&r->history, fields);
 	if (opts->regret_samples > 0)

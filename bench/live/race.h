@@ -13,6 +13,7 @@
 #define BENCH_LIVE_RACE_H
 
 #include "bench/live/fleet.h"
+#include "bench/live/followers.h"
 #include "bench/live/history.h"
 #include "bench/live/load.h"
 #include "bench/live/observer.h"
@@ -25,6 +26,8 @@ struct race_opts {
 	bool history;            /* report the writes, from the store's history */
 	uint32_t regret_samples; /* 0: none */
 	uint32_t limit_s, idle_s;
+	uint32_t
+		followers; /* clients that watch all pods over fleet.api_port; submitting */
 	const char *dir;
 };
 
@@ -40,6 +43,8 @@ struct race_result {
 	double etcd_rss_max, db_bytes;
 	uint32_t placed;
 	uint64_t pending_puts, evicted, violations;
+	struct followers_result followed;
+	double followers_cpu_s;
 	struct fleet fleet; /* CPU and memory of each */
 	struct fleet_work work;
 	struct history history;

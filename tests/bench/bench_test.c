@@ -167,6 +167,20 @@ T_CASE_SECONDS(e2e_while_pods_are_submitted, BENCH_SECONDS)
 	T_TRUE(find("ceiling_ratio", "") == NULL);
 }
 
+T_CASE_SECONDS(e2e_while_clients_watch, BENCH_SECONDS)
+{
+	RUN("e2e", "--nodes", "30", "--pods", "100", "--shards", "1", "--partitions", "4",
+	    "--watchers", "3", "--rounds", "1", "--regret-samples", "0");
+	T_EQ(status, 0);
+	HAS("\"watchers\":0,\"round\":0", "placements_per_s");
+	HAS("\"watchers\":3,\"round\":0", "placements_per_s", "watch_bytes",
+	    "watchers_cpu_s");
+	/* Each pod is added and bound, and seen so by each client. */
+	T_TRUE(value_of("watch_events", "") >= 2 * 3 * 100);
+	T_EQ(value_of("ended_watches", ""), 0);
+	HAS("\"watchers\":3,\"rounds\":1", "watched_ratio");
+}
+
 /* There is cpu for more, but a node takes 110 pods: told, not waited for. */
 T_CASE_SECONDS(e2e_reports_pods_that_are_not_placed, BENCH_SECONDS)
 {
