@@ -105,6 +105,7 @@ static void close_handles(struct api_server *server)
 	if (server->has_hub)
 		watch_hub_done(&server->hub);
 	openapi_cache_free(&server->openapi);
+	api_close(&server->api);
 	pl_timer_done(&server->timer);
 	uv_close((uv_handle_t *)&server->idle, on_handle_closed);
 }
@@ -422,14 +423,19 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 	pl_rng_init(&server->api.rng,
 	            opts->seed != 0 ? opts->seed
 	                            : uv_hrtime() ^ (uint64_t)pl_clock_wall_ms());
-	pl_list_init(&server->api.requests);
+	if (api_open(&server->api, err) != PL_OK) {
+		free(server);
+		return err->code;
+	}
 	if (pl_timer_init(&server->timer, kv_timers(opts->kv), on_timer, server) !=
 	    PL_OK) {
+		api_close(&server->api);
 		free(server);
 		return pl_err_set(err, PL_NOMEM, "an API server");
 	}
 	if (http_server_open(loop, &http, &fns, server, &server->http, err) != PL_OK) {
 		pl_timer_done(&server->timer);
+		api_close(&server->api);
 		free(server);
 		return err->code;
 	}

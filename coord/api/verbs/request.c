@@ -49,6 +49,7 @@ static void request_gone(struct exchange_user *user)
 
 	request->exchange = NULL;
 	request->http = NULL;
+	pl_list_del(&request->turn);
 	if (request->watcher != NULL)
 		watcher_gone(request->watcher);
 	request->watcher = NULL;
@@ -576,6 +577,7 @@ struct request *request_child(struct request *parent)
 	pl_arena_init(&child->arena, WRITE_ARENA_CHUNK, REQUEST_ARENA_MAX);
 	pl_buf_init(&child->warnings, 64 << 10);
 	pl_list_init(&child->link);
+	pl_list_init(&child->turn);
 	pl_list_add_tail(&child->api->requests, &child->link);
 	child->api->open++;
 	child->busy++; /* until request_child_begun */
@@ -604,10 +606,32 @@ void request_start(struct api *api, struct http_exchange *exchange)
 	              REQUEST_ARENA_MAX);
 	pl_buf_init(&request->warnings, 64 << 10);
 	pl_list_init(&request->link);
+	pl_list_init(&request->turn);
 	pl_list_add_tail(&api->requests, &request->link);
 	api->open++;
 	request->user =
 		(struct exchange_user){.room = request_room, .gone = request_gone};
 	http_exchange_set_user(exchange, request);
-	run(request);
+	if (request->http->body.len == 0 ||
+	    request_turns_may(&api->turns, &request->turn))
+		run(request);
+}
+
+static void on_turn(struct pl_list *link)
+{
+	run(PL_CONTAINER_OF(link, struct request, turn));
+}
+
+enum pl_code api_open(struct api *api, struct pl_err *err)
+{
+	pl_list_init(&api->requests);
+	if (request_turns_open(&api->turns, kv_timers(api->kv), on_turn, api->now_ms,
+	                       api->clock_ctx) != PL_OK)
+		return pl_err_set(err, PL_NOMEM, "the turns of requests");
+	return PL_OK;
+}
+
+void api_close(struct api *api)
+{
+	request_turns_close(&api->turns);
 }

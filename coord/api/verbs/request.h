@@ -16,6 +16,7 @@
 #include "coord/api/objects/object_shape.h"
 #include "coord/api/verbs/place_estimates.h"
 #include "coord/api/verbs/request_path.h"
+#include "coord/api/verbs/request_turns.h"
 #include "coord/api/watch/watch_hub.h"
 #include "coord/service/base/service.h"
 #include "coord/service/writes/write_queue.h"
@@ -48,6 +49,7 @@ struct api {
 	size_t random_left;
 	unsigned explaining, planning; /* explanations and plans that are made now */
 	struct place_estimates estimates;
+	struct request_turns turns;
 	struct pl_list requests;
 	uint64_t open; /* requests that live */
 	bool stopping;
@@ -75,6 +77,7 @@ struct exchange_user {
 struct request {
 	struct exchange_user user;
 	struct pl_list link;
+	struct pl_list turn; /* in api->turns, while it waits for its turn */
 	struct api *api;
 	struct http_exchange *exchange;  /* NULL: the client has gone */
 	const struct http_request *http; /* borrowed from the exchange; NULL with it */
@@ -103,6 +106,10 @@ struct request {
 	void (*abandon)(struct request *request);
 	void *work; /* of abandon, or of a GET; in the arena */
 };
+
+/* Opens what requests share besides what the caller sets. PL_NOMEM. */
+PL_NODISCARD enum pl_code api_open(struct api *api, struct pl_err *err);
+void api_close(struct api *api);
 
 /* Begins the request; it answers, now or later. */
 void request_start(struct api *api, struct http_exchange *exchange);
