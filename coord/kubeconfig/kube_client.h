@@ -29,7 +29,8 @@ struct kube_request {
 	const char *content_type; /* of the body; NULL: application/json */
 	struct pl_span body;      /* copied */
 	uint64_t timeout_ms;      /* of the whole call; 0: 30 s; not of streams */
-	size_t answer_max;        /* bytes; 0: 64 MiB */
+	uint64_t idle_ms;  /* of a stream, without a byte from the server; 0: no limit */
+	size_t answer_max; /* bytes; 0: 64 MiB */
 	/* Not NULL: the body of a good answer comes in pieces, until the server ends it. */
 	void (*data)(void *ctx, struct pl_span piece);
 	/* err NULL: a good answer (2xx), whose body is borrowed for the call. Otherwise the

@@ -5,6 +5,7 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/row_list.h"
 #include "coord/cli/session/api_object.h"
+#include "coord/cli/session/api_rows.h"
 
 struct asking_nodes {
 	const struct node_pick *pick;
@@ -27,6 +28,41 @@ static enum pl_code add_node(void *ctx, struct pl_json node, struct pl_err *err)
 	if (node_object_row(node, &asking->arena, &row) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "print the nodes");
 	return row_list_add(&asking->list, &row, err);
+}
+
+static enum pl_code watched_row(const void *ctx, struct pl_json node,
+                                struct pl_arena *arena, struct output_row *out,
+                                bool *shown)
+{
+	const struct node_filter *filter = &((const struct node_pick *)ctx)->filter;
+	struct pl_span cluster, name;
+
+	api_node_name(api_text(node, "metadata.name"), &cluster, &name);
+	*shown = node_filter_names(filter, cluster, name);
+	return node_object_row(node, arena, out);
+}
+
+static enum pl_code watch_nodes_api(const struct node_pick *pick, struct api_session *api,
+                                    struct pl_err *err)
+{
+	struct api_rows_opts opts = {.words = "get nodes",
+	                             .path = "/api/v1/nodes",
+	                             .schema = &node_schema,
+	                             .state_column = NODE_ROW_STATE,
+	                             .row = watched_row,
+	                             .ctx = pick};
+	struct pl_buf query;
+	enum pl_code code;
+
+	pl_buf_init(&query, HTTP_URL_MAX);
+	code = api_query_labels(&query, pick->filter.query);
+	opts.query = pl_buf_span(&query);
+	if (code != PL_OK)
+		(void)pl_err_set(err, code, "--selector: too long");
+	else
+		code = api_rows_watch(api, &opts, err);
+	pl_buf_done(&query);
+	return code;
 }
 
 static enum pl_code list_nodes(struct asking_nodes *asking, struct api_session *api,
@@ -92,9 +128,7 @@ enum pl_code get_nodes_api(const struct node_pick *pick, struct api_session *api
 	enum pl_code code;
 
 	if (api->options->watch)
-		return pl_err_set(err, PL_UNSUPPORTED,
-		                  "--watch: needs the store (--endpoints); of the API, "
-		                  "kubectl get nodes --watch");
+		return watch_nodes_api(pick, api, err);
 	code = row_list_init(&asking.list, &node_schema, api->options->format, err);
 	if (code != PL_OK)
 		return code;

@@ -43,6 +43,24 @@ void output_raw(struct output_row *row, unsigned column, struct pl_span text,
 	         (struct output_cell){.type = OUTPUT_RAW, .text = text, .json = json});
 }
 
+static bool keep(struct pl_arena *arena, struct pl_span *text)
+{
+	if (text->len == 0)
+		return true;
+	*text = pl_arena_dup(arena, *text);
+	return text->at != NULL;
+}
+
+enum pl_code output_row_keep(const struct output_schema *schema, struct output_row *row,
+                             struct pl_arena *arena)
+{
+	for (unsigned i = 0; i < schema->count; i++)
+		if (!keep(arena, &row->cells[i].text) ||
+		    !keep(arena, &row->cells[i].json))
+			return PL_NOMEM;
+	return PL_OK;
+}
+
 void output_row_name(const struct output_schema *schema, struct output_row *row,
                      struct pl_span name)
 {

@@ -81,6 +81,10 @@ void output_raw(struct output_row *row, unsigned column, struct pl_span text,
 void output_row_name(const struct output_schema *schema, struct output_row *row,
                      struct pl_span name);
 
+/* Copies what the cells borrow into the arena. PL_NOMEM. */
+PL_NODISCARD enum pl_code output_row_keep(const struct output_schema *schema,
+                                          struct output_row *row, struct pl_arena *arena);
+
 struct output {
 	const struct output_schema *schema;
 	enum output_format format;

@@ -24,14 +24,6 @@ void row_list_done(struct row_list *list)
 	pl_arena_done(&list->arena);
 }
 
-static bool keep(struct pl_arena *arena, struct pl_span *text)
-{
-	if (text->len == 0)
-		return true;
-	*text = pl_arena_dup(arena, *text);
-	return text->at != NULL;
-}
-
 /* last: of all rows. */
 static enum pl_code print_rows(struct row_list *list, bool last, struct pl_err *err)
 {
@@ -62,10 +54,8 @@ enum pl_code row_list_add(struct row_list *list, const struct output_row *row,
 		return err->code;
 	kept = &list->rows[list->count];
 	*kept = *row;
-	for (unsigned i = 0; i < list->output.schema->count; i++)
-		if (!keep(&list->arena, &kept->cells[i].text) ||
-		    !keep(&list->arena, &kept->cells[i].json))
-			return pl_err_set(err, PL_NOMEM, "a list of rows");
+	if (output_row_keep(list->output.schema, kept, &list->arena) != PL_OK)
+		return pl_err_set(err, PL_NOMEM, "a list of rows");
 	list->count++;
 	return PL_OK;
 }

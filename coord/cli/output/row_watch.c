@@ -1,5 +1,6 @@
 #include "coord/cli/output/row_watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "coord/cli/output/message.h"
@@ -10,7 +11,8 @@ enum {
 	OUT_MAX = 256 << 20,
 	ROW_MAX = 4 << 20,
 	ARENA_MAX = 256 << 20,
-	ROWS_MAX = 1 << 16
+	ROWS_MAX = 1 << 16,
+	KEY_SIZE = 1024,
 };
 
 struct printed_row {
@@ -206,6 +208,17 @@ void row_watch_gone(struct row_watch *row_watch, struct pl_span key)
 	if (node != NULL)
 		print_gone(row_watch, row_of_node(node));
 	flush_rows(row_watch);
+}
+
+bool row_watch_has(const struct row_watch *row_watch, struct pl_span first,
+                   struct pl_span second)
+{
+	char key[KEY_SIZE];
+	int len = snprintf(key, sizeof key, PL_SPAN_FMT "/" PL_SPAN_FMT,
+	                   PL_SPAN_ARG(first), PL_SPAN_ARG(second));
+
+	return len > 0 && (size_t)len < sizeof key &&
+	       pl_map_get(&row_watch->printed, pl_span(key, (size_t)len)) != NULL;
 }
 
 void row_watch_end(struct row_watch *row_watch)

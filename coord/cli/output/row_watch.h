@@ -43,6 +43,10 @@ void row_watch_put(struct row_watch *row_watch, struct pl_span key,
 void row_watch_end(struct row_watch *row_watch);
 void row_watch_gone(struct row_watch *row_watch, struct pl_span key);
 
+/* Whether the row "shop/web-0" is there. */
+bool row_watch_has(const struct row_watch *row_watch, struct pl_span first,
+                   struct pl_span second);
+
 /* Ends the watch with an error of the caller's. */
 void row_watch_fail(struct row_watch *row_watch, enum pl_code code, const char *what);
 

@@ -5,6 +5,8 @@
 #include "coord/cli/output/row_list.h"
 #include "coord/cli/pods/pod_object_row.h"
 #include "coord/cli/pods/pod_row.h"
+#include "coord/cli/session/api_object.h"
+#include "coord/cli/session/api_rows.h"
 #include "store/base/clock.h"
 
 struct asking_pods {
@@ -64,6 +66,82 @@ static enum pl_code list_pods(struct asking_pods *asking, struct api_session *ap
 	return code;
 }
 
+/* -- with --watch --------------------------------------------------------------------------- */
+
+static enum pl_code watched_row(const void *ctx, struct pl_json pod,
+                                struct pl_arena *arena, struct output_row *out,
+                                bool *shown)
+{
+	const struct pod_filter *filter = &((const struct pod_pick *)ctx)->filter;
+	enum pl_code code = pod_object_row(pod, pl_clock_wall_ms(), arena, out);
+
+	if (code != PL_OK)
+		return code;
+	*shown = (filter->phase == NULL ||
+	          pl_span_eq(pod_row_phase(out), pl_span_str(filter->phase))) &&
+	         pod_filter_names(filter, api_text(pod, "metadata.namespace"),
+	                          api_text(pod, "metadata.name"));
+	return PL_OK;
+}
+
+/* A misspelt name would be waited for without end. */
+static void tell_missing(const void *ctx, struct row_watch *rows)
+{
+	const struct pod_pick *pick = ctx;
+
+	for (size_t i = 0; i < pick->filter.name_count; i++) {
+		const struct pod_name *name = &pick->filter.names[i];
+
+		if (!pod_filter_is_repeated(&pick->filter, i) &&
+		    !row_watch_has(rows, name->namespace, name->name))
+			print_message(
+				PL_SPAN_FMT "/" PL_SPAN_FMT ": does not exist (yet)",
+				PL_SPAN_ARG(name->namespace), PL_SPAN_ARG(name->name));
+	}
+}
+
+/* The namespace of the option, or of all the names. */
+static struct pl_span watched_namespace(const struct pod_filter *filter)
+{
+	struct pl_span all =
+		filter->name_count > 0 ? filter->names[0].namespace : filter->namespace;
+
+	for (size_t i = 1; i < filter->name_count; i++)
+		if (!pl_span_eq(filter->names[i].namespace, all))
+			return (struct pl_span){0};
+	return all;
+}
+
+static enum pl_code watch_pods_api(const struct pod_pick *pick, struct api_session *api,
+                                   struct pl_err *err)
+{
+	struct api_rows_opts opts = {.words = "get pods",
+	                             .schema = &pod_schema,
+	                             .state_column = POD_ROW_PHASE,
+	                             .row = watched_row,
+	                             .first = tell_missing,
+	                             .ctx = pick};
+	char path[API_PATH_MAX];
+	struct pl_buf query;
+	enum pl_code code = api_path(path, "/api/v1", watched_namespace(&pick->filter),
+	                             "pods", (struct pl_span){0}, err);
+
+	if (code != PL_OK)
+		return code;
+	pl_buf_init(&query, HTTP_URL_MAX);
+	code = make_query(&pick->filter, &query);
+	opts.path = path;
+	opts.query = pl_buf_span(&query);
+	if (code != PL_OK)
+		(void)pl_err_set(err, code, "--selector: too long");
+	else
+		code = api_rows_watch(api, &opts, err);
+	pl_buf_done(&query);
+	return code;
+}
+
+/* -- once ----------------------------------------------------------------------------------- */
+
 static enum pl_code get_named(struct asking_pods *asking, struct api_session *api,
                               const struct pod_name *name, struct pl_err *err)
 {
@@ -109,9 +187,7 @@ enum pl_code get_pods_api(const struct pod_pick *pick, struct api_session *api,
 	enum pl_code code;
 
 	if (api->options->watch)
-		return pl_err_set(err, PL_UNSUPPORTED,
-		                  "--watch: needs the store (--endpoints); of the API, "
-		                  "kubectl get pods --watch");
+		return watch_pods_api(pick, api, err);
 	code = row_list_init(&asking.list, &pod_schema, api->options->format, err);
 	if (code != PL_OK)
 		return code;

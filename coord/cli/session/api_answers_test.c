@@ -54,6 +54,55 @@ static const struct {
          "{\"malformed\":\"no json\"}}]}"},
 };
 
+#define NODE(name, version, more)                                                  \
+	"{\"metadata\":{\"name\":\"east:" name "\",\"resourceVersion\":\"" version \
+	"\"},"                                                                     \
+	"\"spec\":{" more "},\"status\":{\"allocatable\":{\"cpu\":\"4\"}}}"
+#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
+#define FROM(version)                                                                    \
+	"GET /api/v1/nodes?watch=true&allowWatchBookmarks=true&resourceVersion=" version \
+	" "
+
+/* Each is given once, in this order: what a watch of nodes meets. */
+static const struct {
+	const char *request, *status, *answer;
+} turns[] = {
+	{"GET /api/v1/nodes?limit=500 ", "200 OK",
+         "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" NODE(
+		 "n-1", "3", "") "," NODE("n-2", "4", "") "]}"},
+	{FROM("5"), "200 OK",
+         EVENT("ADDED", NODE("n-3", "6", ""))
+                 EVENT("MODIFIED", NODE("n-2", "7", "\"unschedulable\":true"))
+                         EVENT("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"8\"}}")},
+	/* The stream goes on, and has to begin anew. */
+	{FROM("8"), "200 OK",
+         EVENT("ERROR", "{\"kind\":\"Status\",\"code\":410,\"message\":\"too old\"}")},
+	{"GET /api/v1/nodes?limit=500 ", "200 OK",
+         "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[" NODE(
+		 "n-1", "3", "") "," NODE("n-3", "19", "\"unschedulable\":true") "]}"},
+	{FROM("20"), "200 OK", EVENT("DELETED", NODE("n-1", "21", ""))},
+	{FROM("21"), "503 Unavailable", ""},
+	{"GET /api/v1/nodes?limit=500 ", "503 Unavailable", ""},
+	{"GET /api/v1/nodes?limit=500 ", "403 Forbidden", ""},
+};
+
+static unsigned turn;
+
+static bool take_turn(struct fake_conn *conn, const char *head)
+{
+	static char text[1 << 14];
+
+	if (turn == sizeof turns / sizeof turns[0] ||
+	    strncmp(head, turns[turn].request, strlen(turns[turn].request)) != 0)
+		return false;
+	(void)snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s",
+	               turns[turn].status, strlen(turns[turn].answer),
+	               turns[turn].answer);
+	turn++;
+	fake_conn_text(conn, text);
+	return true;
+}
+
 static void on_request(void *ctx, struct fake_conn *conn, const char *head,
                        struct pl_span body)
 {
@@ -62,6 +111,8 @@ static void on_request(void *ctx, struct fake_conn *conn, const char *head,
 	const char *found = NULL;
 
 	(void)ctx;
+	if (take_turn(conn, head))
+		return;
 	(void)snprintf(sent, sizeof sent, PL_SPAN_FMT, PL_SPAN_ARG(body));
 	for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
 		if (strncmp(head, answers[i].request, strlen(answers[i].request)) == 0 &&
@@ -218,8 +269,23 @@ T_CASE(work_is_told_by_shard)
 	placet_prints("SHARD    PENDING   PLACED");
 	placet_prints("east-0   9         0 ");
 	placet_prints("east-1   -         - ");
-	T_EQ(PLACET("top", "conflicts", "--watch"), 1);
-	placet_says("--watch: needs the store");
+}
+
+T_CASE(a_watch_goes_on_whatever_its_stream_meets)
+{
+	up();
+	T_EQ(PLACET("get", "nodes", "--watch"), 1);
+	T_STR(placet_rig.out, "CLUSTER   NAME   STATE   PODS   CPU   MEMORY   NOTE\n"
+	                      "east      n-1    ready   -/0    -/4   -/0      -\n"
+	                      "east      n-2    ready   -/0    -/4   -/0      -\n"
+	                      "east      n-3    ready   -/0    -/4   -/0      -\n"
+	                      "east      n-2    cordoned   -/0    -/4   -/0      -\n"
+	                      "east      n-3    cordoned   -/0    -/4   -/0      -\n"
+	                      "east      n-2    gone       -      -     -        -\n"
+	                      "east      n-1    gone       -      -     -        -\n");
+	placet_says("placet get nodes: the server answered 503");
+	placet_says("; going on");
+	placet_says("the server answered 403");
 }
 
 T_CASE(nodes_are_cordoned)

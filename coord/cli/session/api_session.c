@@ -138,6 +138,15 @@ enum pl_code api_session_list(struct api_session *api, const char *path,
                               struct pl_span query, api_item_fn *fn, void *ctx,
                               struct pl_err *err)
 {
+	char version[API_VERSION_SIZE];
+
+	return api_session_list_at(api, path, query, fn, ctx, version, err);
+}
+
+enum pl_code api_session_list_at(struct api_session *api, const char *path,
+                                 struct pl_span query, api_item_fn *fn, void *ctx,
+                                 char version[API_VERSION_SIZE], struct pl_err *err)
+{
 	char token[TOKEN_MAX] = "";
 	struct pl_arena arena;
 	enum pl_code code;
@@ -150,6 +159,8 @@ enum pl_code api_session_list(struct api_session *api, const char *path,
 		code = read_page(api, path, query, token, &arena, &page, err);
 		if (code != PL_OK)
 			break;
+		(void)snprintf(version, API_VERSION_SIZE, "%s",
+		               field_text_or(page, "metadata.resourceVersion", ""));
 		PL_JSON_EACH (item, pl_json_member(page, "items")) {
 			code = fn(ctx, item, err);
 			if (code != PL_OK)

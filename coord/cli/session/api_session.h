@@ -7,7 +7,7 @@
 #include "coord/kubeconfig/kube_client.h"
 #include "coord/service/input/label_query.h"
 
-enum { API_PATH_MAX = 4096 };
+enum { API_PATH_MAX = 4096, API_VERSION_SIZE = 64 };
 
 struct api_session {
 	uv_loop_t loop;
@@ -58,6 +58,12 @@ typedef enum pl_code api_item_fn(void *ctx, struct pl_json item, struct pl_err *
 PL_NODISCARD enum pl_code api_session_list(struct api_session *api, const char *path,
                                            struct pl_span query, api_item_fn *fn,
                                            void *ctx, struct pl_err *err);
+
+/* The same; version becomes the list's, from which a watch goes on. */
+PL_NODISCARD enum pl_code api_session_list_at(struct api_session *api, const char *path,
+                                              struct pl_span query, api_item_fn *fn,
+                                              void *ctx, char version[API_VERSION_SIZE],
+                                              struct pl_err *err);
 
 /* Adds "labelSelector=..." to a query, escaped; nothing without requirements. */
 PL_NODISCARD enum pl_code api_query_labels(struct pl_buf *query,

@@ -109,11 +109,18 @@ static enum pl_code top_run(void *ctx, const struct cli_session *cli, struct pl_
 
 static enum pl_code top_ask(void *ctx, struct api_session *api, struct pl_err *err)
 {
-	(void)ctx;
-	if (api->options->watch)
-		return pl_err_set(err, PL_UNSUPPORTED,
-		                  "--watch: needs the store (--endpoints)");
-	return top_api(api, err);
+	const struct top_job *job = ctx;
+	bool text = api->options->format != OUTPUT_JSON;
+	bool again = api->options->watch || (!job->once && text && isatty(STDOUT_FILENO));
+	enum pl_code code = top_api(api, err);
+
+	while (code == PL_OK && again) {
+		api_session_pause(api, (uint64_t)job->every_s * 1000);
+		if (text)
+			(void)fputs(isatty(STDOUT_FILENO) ? clear : "\n", stdout);
+		code = top_api(api, err);
+	}
+	return code;
 }
 
 /* -- the command line ----------------------------------------------------- */
@@ -168,7 +175,7 @@ static const struct options_spec spec = {
 		"refusing. A conflict costs a transaction, and the placement is decided again.\n"
 		"Counts begin when a shard starts; a node's counts halve every ten minutes.\n"
 		"At a terminal the output repeats until it is interrupted. The API tells what each\n"
-		"shard has placed and how often that conflicted, once.\n",
+		"shard has placed and how often that conflicted.\n",
 	.help = "  --once                 print once, also at a terminal\n"
 		"  --every SECONDS        between two outputs (default 2)\n"
 		"  --limit N              number of nodes to show (default 20)\n",

@@ -120,8 +120,36 @@ T_CASE_SECONDS(pods_of_the_api_are_those_of_the_store, 180)
 	            kubeconfig),
 	     0);
 	placet_says("no pods");
-	T_EQ(PLACET("get", "pods", "--watch", "--server", url), 1);
-	placet_says("--watch: needs the store");
+	down();
+}
+
+T_CASE_SECONDS(changes_are_told_through_the_api, 180)
+{
+	static const char *const shards[] = {"shards",   "--watch", "-o", "json",
+	                                     "--server", url,       NULL};
+	static const char *const parts[] = {"partitions", "--summary", "--watch",
+	                                    "--server",   url,         NULL};
+	static struct placet_running pods_watch, shards_watch, parts_watch;
+	static const char *const pods_args[] = {"get", "pods",   "-n",      "shop",
+	                                        "-l",  "app=db", "--watch", "--server",
+	                                        url,   NULL};
+
+	up();
+	placet_start(&pods_watch, pods_args);
+	placet_start(&shards_watch, shards);
+	placet_await(&shards_watch, "\"up-0-1\"");
+	placet_start(&parts_watch, parts);
+	placet_await(&parts_watch, "up-0-1");
+	submit_pods();
+	placet_await(&pods_watch, "d      Pending");
+	T_EQ(PLACET("delete", "pod", "shop/d", "--yes", "--server", url), 0);
+	placet_await(&pods_watch, "d      gone");
+	T_EQ(PLACET("shard", "drain", "up-0-0", "--endpoints", endpoint), 0);
+	placet_await(&shards_watch, "\"modified\"");
+	placet_await(&parts_watch, "up-0-1   owned   64");
+	placet_kill(&pods_watch);
+	placet_kill(&shards_watch);
+	placet_kill(&parts_watch);
 	down();
 }
 
