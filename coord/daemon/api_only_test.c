@@ -55,7 +55,7 @@ T_CASE_SECONDS(a_process_without_shards_serves_and_owns_nothing, 60)
 	placet_says("no shards");
 	T_EQ(PLACET("partitions", "--summary", "--server", url), 0);
 	placet_prints("free    4");
-	/* It serves what shards and people write. */
+	/* Records of shards are served. */
 	placet_shard("east-0", "0");
 	placet_owner(0, "east-0");
 	do

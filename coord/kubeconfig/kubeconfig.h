@@ -6,9 +6,8 @@
  * Files are read as kubectl reads them: several count as one, and of two entries with one
  * name the first counts, current-context too; names of files are relative to the file
  * that has them. Unknown members are ignored. A file is validated whole before anything
- * of it counts; what is not supported here (programs that print credentials, skipped
- * checks of certificates) is refused when a context that needs it is resolved, so that
- * the other contexts of a file work.
+ * of it counts; what is not supported here (passwords, impersonation) is refused when a
+ * context that needs it is resolved, so that the other contexts of a file work.
  *
  * err is never NULL. Everything that is given out lives in the kubeconfig's arena. Secrets are in that memory,
  * and never in an error.
@@ -29,6 +28,8 @@ enum {
 	KUBECONFIG_TOKEN_MAX = 16 << 10,
 };
 
+struct kubeconfig_exec;
+
 /* How the API of one cluster is reached. NULL, or an empty span: not given. Of a file and
  * inline data at most one is set; what is inline is decoded. */
 struct kubeconfig_target {
@@ -37,6 +38,9 @@ struct kubeconfig_target {
 	const char *ca_file, *cert_file, *key_file;
 	struct pl_span ca_data, cert_data, key_data;
 	const char *token, *token_file;
+	const struct kubeconfig_exec *exec; /* a program gives the credentials */
+	const char *proxy;                  /* "http://proxy:3128"; also https, socks5 */
+	bool unverified; /* the server's certificate is not checked: worth a warning */
 	const char *namespace; /* of commands that name none */
 };
 

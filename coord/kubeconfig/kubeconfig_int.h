@@ -16,6 +16,9 @@ const struct kubeconfig_entry *kubeconfig_find(const struct kubeconfig *config,
                                                enum kubeconfig_kind kind,
                                                const char *name);
 
+/* Whether the text can be sent as a token. */
+bool kubeconfig_is_token(const char *text);
+
 /* *out is empty for an empty text. PL_INVALID: it is not base64, in its standard alphabet and
  * with all its padding. PL_LIMIT: more than KUBECONFIG_PEM_MAX bytes. */
 PL_NODISCARD enum pl_code kubeconfig_base64(struct pl_arena *arena, const char *text,

@@ -1,12 +1,14 @@
 /* A context of a kubeconfig becomes a target: its cluster's and its user's members. */
 #include <string.h>
 
+#include "coord/kubeconfig/kubeconfig_exec.h"
 #include "coord/kubeconfig/kubeconfig_int.h"
 #include "store/net/http.h"
 
 struct resolving {
 	struct kubeconfig *config;
 	const struct kubeconfig_entry *entry; /* the entry that is read */
+	struct pl_json cluster;               /* of the context */
 	const char *what;                     /* "cluster", "user" */
 	struct pl_err *err;
 };
@@ -102,6 +104,23 @@ enum pl_code kubeconfig_server(struct pl_arena *arena, const char *url, const ch
 	return PL_OK;
 }
 
+/* A user and a password may stand in it. */
+static bool proxy_is_good(const char *url)
+{
+	static const char *const schemes[] = {"http://", "https://", "socks5://",
+	                                      "socks5h://"};
+
+	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (strncmp(url, schemes[i], len) != 0 || url[len] == 0 ||
+		    strlen(url) > HTTP_URL_MAX / 2)
+			continue;
+		return strpbrk(url, " \r\n\t\"<>\\^`{|}?#") == NULL;
+	}
+	return false;
+}
+
 static enum pl_code take_cluster(const struct resolving *resolving,
                                  struct kubeconfig_target *out)
 {
@@ -118,21 +137,24 @@ static enum pl_code take_cluster(const struct resolving *resolving,
 	                 PL_JSON_OPTIONAL, &unchecked, resolving->err) != PL_OK)
 		return resolving->err->code;
 	PL_ASSERT(out->server != NULL);
-	if (unchecked && strncmp(out->server, "https:", 6) == 0)
-		return refuse(resolving, PL_UNSUPPORTED, "insecure-skip-tls-verify",
-		              "certificates are always checked; give the "
-		              "certificate-authority");
-	if (text_of(resolving, "proxy-url") != NULL)
-		return refuse(resolving, PL_UNSUPPORTED, "proxy-url",
-		              "proxies are not used");
+	out->unverified = unchecked && strncmp(out->server, "https:", 6) == 0;
+	out->proxy = text_of(resolving, "proxy-url");
+	if (out->proxy != NULL && !proxy_is_good(out->proxy))
+		return refuse(resolving, PL_INVALID, "proxy-url",
+		              "want http://, https:// or socks5:// and HOST:PORT");
 	out->server_name = text_of(resolving, "tls-server-name");
-	return take_pem(resolving, "certificate-authority", "certificate-authority-data",
-	                &out->ca_file, &out->ca_data);
+	if (take_pem(resolving, "certificate-authority", "certificate-authority-data",
+	             &out->ca_file, &out->ca_data) != PL_OK)
+		return resolving->err->code;
+	if (out->unverified && (out->ca_file != NULL || out->ca_data.len > 0))
+		return refuse(resolving, PL_INVALID, "insecure-skip-tls-verify",
+		              "does not go with a certificate-authority");
+	return PL_OK;
 }
 
 /* -- the user --------------------------------------------------------------------------- */
 
-static bool is_token(const char *text)
+bool kubeconfig_is_token(const char *text)
 {
 	if (strlen(text) >= KUBECONFIG_TOKEN_MAX)
 		return false;
@@ -142,22 +164,48 @@ static bool is_token(const char *text)
 	return true;
 }
 
+/* A token that is given wins over a program. */
+static enum pl_code take_exec(const struct resolving *resolving,
+                              struct kubeconfig_target *out)
+{
+	struct pl_arena *arena = &resolving->config->arena;
+	struct pl_json exec = pl_json_member(resolving->entry->part, "exec");
+	const char *path = resolving->entry->path, *slash = strrchr(path, '/');
+	const char *dir = NULL;
+
+	if (pl_json_type(exec) <= PL_JSON_NULL || out->token != NULL ||
+	    out->token_file != NULL)
+		return PL_OK;
+	if (slash != NULL)
+		dir = pl_arena_printf(arena, "%.*s", (int)(slash - path), path);
+	if (slash != NULL && dir == NULL)
+		return refuse(resolving, PL_NOMEM, "exec", "out of memory");
+	if (kubeconfig_exec_read(arena, exec, resolving->cluster, dir, &out->exec,
+	                         resolving->err) == PL_OK)
+		return PL_OK;
+	return pl_err_wrap(resolving->err, "%.100s: user %.63s: exec", path,
+	                   resolving->entry->name);
+}
+
 static enum pl_code take_credentials(const struct resolving *resolving,
                                      struct kubeconfig_target *out)
 {
-	static const char *const other[] = {"exec", "auth-provider", "username",
-	                                    "as",   "as-uid",        "as-groups"};
+	static const char *const other[] = {
+		"auth-provider", "username",  "as",
+		"as-uid",        "as-groups", "as-user-extra"};
 	struct pl_json part = resolving->entry->part;
 
 	for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
 		if (pl_json_type(pl_json_member(part, other[i])) > PL_JSON_NULL)
 			return refuse(
 				resolving, PL_UNSUPPORTED, other[i],
-				"want a token, a tokenFile or a client certificate");
+				"want a token, a tokenFile, a client certificate or exec");
 	out->token = text_of(resolving, "token");
-	if (out->token != NULL && !is_token(out->token))
+	if (out->token != NULL && !kubeconfig_is_token(out->token))
 		return refuse(resolving, PL_INVALID, "token", "is not a token");
-	return take_file(resolving, "tokenFile", &out->token_file);
+	if (take_file(resolving, "tokenFile", &out->token_file) != PL_OK)
+		return resolving->err->code;
+	return take_exec(resolving, out);
 }
 
 static enum pl_code take_user(const struct resolving *resolving,
@@ -240,6 +288,8 @@ enum pl_code kubeconfig_resolve(struct kubeconfig *config, const char *context,
 	resolving.entry = found;
 	target.namespace = text_of(&resolving, "namespace");
 	code = find_part(&resolving, found, KUBECONFIG_CLUSTERS);
+	if (code == PL_OK)
+		resolving.cluster = resolving.entry->part;
 	if (code == PL_OK)
 		code = take_cluster(&resolving, &target);
 	if (code == PL_OK)

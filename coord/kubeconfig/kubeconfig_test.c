@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "coord/kubeconfig/kubeconfig_exec.h"
 #include "coord/kubeconfig/kubeconfig_files.h"
 #include "coord/kubeconfig/kubeconfig_write.h"
 #include "coord/kubeconfig/target_files.h"
@@ -27,6 +28,16 @@ static const char plain[] =
 	"  cluster: {server: 'http://127.0.0.1:8001', insecure-skip-tls-verify: true}\n"
 	"- name: loose\n"
 	"  cluster: {server: 'https://127.0.0.1:8001', insecure-skip-tls-verify: true}\n"
+	"- name: sealed\n"
+	"  cluster: {server: 'https://127.0.0.1:8001', insecure-skip-tls-verify: true,\n"
+	"            certificate-authority: ca.pem}\n"
+	"- name: far\n"
+	"  cluster:\n"
+	"    server: https://far.example\n"
+	"    proxy-url: socks5://127.0.0.1:1080\n"
+	"    extensions:\n"
+	"    - {name: other, extension: 7}\n"
+	"    - {name: client.authentication.k8s.io/exec, extension: {audience: a b}}\n"
 	"users:\n"
 	"- name: ann\n"
 	"  user: {client-certificate: pki/ann.pem, client-key: /etc/ann.key}\n"
@@ -35,7 +46,17 @@ static const char plain[] =
 	"- name: half\n"
 	"  user: {client-certificate: ann.pem}\n"
 	"- name: program\n"
-	"  user: {exec: {command: aws}}\n"
+	"  user:\n"
+	"    exec:\n"
+	"      apiVersion: client.authentication.k8s.io/v1\n"
+	"      command: bin/login\n"
+	"      args: [get, token]\n"
+	"      env: [{name: REGION, value: east}, {name: EMPTY, value: ''}]\n"
+	"      installHint: get it from us\n"
+	"      interactiveMode: Never\n"
+	"      provideClusterInfo: true\n"
+	"- name: basic\n"
+	"  user: {username: ann, password: x}\n"
 	"contexts:\n"
 	"- name: home\n"
 	"  context: {cluster: east, user: ann, namespace: shop}\n"
@@ -48,7 +69,11 @@ static const char plain[] =
 	"- name: half\n"
 	"  context: {cluster: here, user: half}\n"
 	"- name: program\n"
-	"  context: {cluster: here, user: program}\n"
+	"  context: {cluster: far, user: program}\n"
+	"- name: sealed\n"
+	"  context: {cluster: sealed}\n"
+	"- name: basic\n"
+	"  context: {cluster: here, user: basic}\n"
 	"- name: lost\n"
 	"  context: {cluster: west}\n"
 	"- name: empty\n";
@@ -99,15 +124,81 @@ T_CASE(what_is_not_supported_hurts_only_who_uses_it)
 {
 	kubeconfig_init(&config);
 	add(plain, "config");
-	refuses("loose", PL_UNSUPPORTED,
-	        "config: cluster loose: insecure-skip-tls-verify: certificates are "
-	        "always checked");
+	refuses("sealed", PL_INVALID,
+	        "config: cluster sealed: insecure-skip-tls-verify: does not go with a "
+	        "certificate-authority");
+	refuses("basic", PL_UNSUPPORTED, "user basic: username: want a token");
 	refuses("half", PL_INVALID, "user half: client-key: a certificate and its key");
-	refuses("program", PL_UNSUPPORTED, "user program: exec: want a token");
 	refuses("lost", PL_INVALID, "context lost: cluster: there is none of that name");
 	refuses("empty", PL_INVALID, "context empty: cluster: is missing");
 	refuses("away", PL_NOTFOUND, "no context 'away'");
 	kubeconfig_done(&config);
+}
+
+T_CASE(a_program_may_give_the_credentials)
+{
+	kubeconfig_init(&config);
+	add(plain, "/home/ann/.kube/config");
+	resolve("program");
+	T_TRUE(target.exec != NULL);
+	T_STR(target.exec->api_version, "client.authentication.k8s.io/v1");
+	T_STR(target.exec->argv[0], "/home/ann/.kube/bin/login");
+	T_STR(target.exec->argv[1], "get");
+	T_STR(target.exec->argv[2], "token");
+	T_TRUE(target.exec->argv[3] == NULL);
+	T_STR(target.exec->env[0], "REGION=east");
+	T_STR(target.exec->env[1], "EMPTY=");
+	T_TRUE(target.exec->env[2] == NULL);
+	T_STR(target.exec->hint, "get it from us");
+	T_EQ(target.exec->interactive, KUBECONFIG_INTERACTIVE_NEVER);
+	T_TRUE(target.exec->cluster_info);
+	T_SPAN(target.exec->config, PL_SPAN_LIT("{\"audience\":\"a b\"}"));
+	T_STR(target.proxy, "socks5://127.0.0.1:1080");
+	T_TRUE(!target.unverified);
+	resolve("loose");
+	T_TRUE(target.unverified && target.exec == NULL);
+	resolve("here");
+	T_TRUE(!target.unverified); /* there is no certificate */
+	kubeconfig_done(&config);
+}
+
+static void refuses_exec(const char *members, enum pl_code code, const char *words)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof text,
+	               "clusters: [{name: c, cluster: {server: 'http://a:1'}}]\n"
+	               "users: [{name: u, user: {exec: %s}}]\n"
+	               "contexts: [{name: c, context: {cluster: c, user: u}}]\n",
+	               members);
+	kubeconfig_init(&config);
+	add(text, "k");
+	refuses("c", code, words);
+	kubeconfig_done(&config);
+}
+
+T_CASE(malformed_programs_are_refused)
+{
+#define V1 "apiVersion: client.authentication.k8s.io/v1"
+	refuses_exec("7", PL_INVALID, "k: user u: exec: want an object");
+	refuses_exec("{command: a}", PL_INVALID, "apiVersion");
+	refuses_exec("{apiVersion: client.authentication.k8s.io/v1alpha1, command: a}",
+	             PL_UNSUPPORTED, "apiVersion: want client.authentication.k8s.io/v1");
+	refuses_exec("{" V1 ", command: a}", PL_INVALID, "interactiveMode");
+	refuses_exec("{" V1 ", command: a, interactiveMode: Often}", PL_INVALID,
+	             "interactiveMode: want Never, IfAvailable or Always");
+	refuses_exec("{" V1 ", interactiveMode: Never}", PL_INVALID, "command");
+	refuses_exec("{" V1 ", interactiveMode: Never, command: ''}", PL_INVALID,
+	             "command: is empty");
+	refuses_exec("{" V1 ", interactiveMode: Never, command: a, args: [1]}",
+	             PL_INVALID, "args");
+	refuses_exec("{" V1 ", interactiveMode: Never, command: a, args: b}", PL_INVALID,
+	             "args");
+	refuses_exec("{" V1 ", interactiveMode: Never, command: a, env: [{value: b}]}",
+	             PL_INVALID, "env");
+	refuses_exec("{" V1 ", interactiveMode: Never, command: a, env: [{name: a=b}]}",
+	             PL_INVALID, "env: name: is no name of a variable");
+#undef V1
 }
 
 /* kubectl takes files together in the same way. */
@@ -195,6 +286,9 @@ T_CASE(malformed_members_are_refused_where_they_are_used)
 	refuses_cluster("server: 'https://a/?x=1'", "server");
 	refuses_cluster("server: 'https://me:secret@a'", "server");
 	refuses_cluster("server: \"http://a/\\r\\nX: 1\"", "server");
+	refuses_cluster("server: 'https://a', proxy-url: 'ftp://b'",
+	                "proxy-url: want http://");
+	refuses_cluster("server: 'https://a', proxy-url: 'http://b c'", "proxy-url");
 	refuses_cluster("server: 'https://a', certificate-authority-data: 'cGV'",
 	                "certificate-authority-data: want base64");
 	refuses_cluster("server: 'https://a', certificate-authority-data: 'cG=t'",
@@ -340,6 +434,8 @@ static enum pl_code read_all(void)
 	code = kubeconfig_add(&config, pl_span_str(plain), "/k/config", &err);
 	if (code == PL_OK)
 		code = kubeconfig_resolve(&config, NULL, &target, &err);
+	if (code == PL_OK)
+		code = kubeconfig_resolve(&config, "program", &target, &err);
 	kubeconfig_done(&config);
 	return code;
 }

@@ -19,6 +19,7 @@ static void http_free(struct http *http)
 	free(http->cert_file);
 	free(http->key_file);
 	free(http->server_name);
+	free(http->proxy);
 	free(http);
 }
 
@@ -288,11 +289,13 @@ enum pl_code http_open(uv_loop_t *loop, const struct http_opts *opts, struct htt
 	    copy_name(&http->cert_file, opts->tls.cert_file) != PL_OK ||
 	    copy_name(&http->key_file, opts->tls.key_file) != PL_OK ||
 	    copy_name(&http->server_name, opts->tls.server_name) != PL_OK ||
+	    copy_name(&http->proxy, opts->proxy) != PL_OK ||
 	    multi_init(http, opts->idle_max) != PL_OK) {
 		http_free(http);
 		return pl_err_set(err, PL_NOMEM, "HTTP client");
 	}
 	http->loop = loop;
+	http->unverified = opts->unverified;
 	pl_list_init(&http->calls);
 	pl_list_init(&http->ready);
 	pl_list_init(&http->polls);

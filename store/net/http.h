@@ -2,8 +2,8 @@
  * HTTP/1.1 client on libcurl and libuv, for everything that is not gRPC.
  *
  * One struct http is one loop's client with one set of TLS files; it keeps idle
- * connections for reuse. Redirects are not followed, proxies are not used, cookies are
- * not kept. Any HTTP status is an answer, which the caller interprets.
+ * connections for reuse. Redirects are not followed, proxies are used only when one is
+ * given, cookies are not kept. Any HTTP status is an answer, which the caller interprets.
  *
  * Invariants: calls are independent of each other. on_end comes exactly once for each
  * started call, never inside start or cancel. No callback runs inside libcurl.
@@ -43,6 +43,8 @@ struct http_opts {
 	 * are used. Copied. */
 	struct tls_files tls;
 	uint32_t idle_max; /* idle connections kept for reuse; 0: 32 */
+	const char *proxy; /* "http://proxy:3128", https, socks5; NULL: none. Copied. */
+	bool unverified;   /* the server's certificate is not checked */
 };
 
 /* An answer, or what is known of it; borrowed by the callback that gets it. */

@@ -33,7 +33,8 @@ struct http {
 	enum http_state state;
 	void (*closed)(void *ctx);
 	void *ctx;
-	char *ca_file, *cert_file, *key_file, *server_name;
+	char *ca_file, *cert_file, *key_file, *server_name, *proxy;
+	bool unverified;
 };
 
 /* A socket of libcurl. Its memory outlives the socket until libuv's close callback. */

@@ -179,8 +179,10 @@ static CURLcode setup_tls(struct http_call *call)
 	(void)curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_ssl);
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, http);
-	if (http->server_name != NULL)
+	if (http->server_name != NULL || http->unverified)
 		(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	if (http->unverified)
+		(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
 	if (http->ca_file != NULL) {
 		rc = curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
 		(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
@@ -232,7 +234,8 @@ static CURLcode setup_strings(struct http_call *call, const struct http_call_opt
 	if (rc == CURLE_OK)
 		rc = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	if (rc == CURLE_OK)
-		rc = curl_easy_setopt(easy, CURLOPT_PROXY, "");
+		rc = curl_easy_setopt(easy, CURLOPT_PROXY,
+		                      call->http->proxy == NULL ? "" : call->http->proxy);
 	if (rc == CURLE_OK)
 		rc = curl_easy_setopt(easy, CURLOPT_USERAGENT, "placet");
 	return rc;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coord/api/reply/field_get.h"
+#include "coord/cli/output/message.h"
 
 enum { PAGE = 500, TOKEN_MAX = 2048, ARENA_CHUNK = 1 << 20 };
 
@@ -235,6 +236,20 @@ enum pl_code api_path(char out[API_PATH_MAX], const char *root, struct pl_span n
 
 /* -- life ----------------------------------------------------------------------------- */
 
+/* Once, however many sessions a command opens. */
+static void warn_unverified(const char *server)
+{
+	static bool warned;
+
+	if (!warned)
+		print_message(
+			"WARNING: the certificate of %s is NOT CHECKED "
+			"(insecure-skip-tls-verify): anybody between here and there "
+			"can read and change everything, your credentials too",
+			server);
+	warned = true;
+}
+
 static enum pl_code open_client(struct api_session *api, struct pl_err *err)
 {
 	int rc = uv_loop_init(&api->loop);
@@ -260,6 +275,8 @@ enum pl_code api_session_open(struct api_session *api, const struct options *opt
 	kubeconfig_init(&api->config);
 	code = api_opts_target(&options->api, &options->store.tls, &api->config,
 	                       &api->target, err);
+	if (code == PL_OK && api->target.unverified)
+		warn_unverified(api->target.server);
 	if (code == PL_OK)
 		code = open_client(api, err);
 	if (code != PL_OK)

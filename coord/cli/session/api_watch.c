@@ -30,7 +30,7 @@ static void on_piece(void *ctx, struct pl_span piece)
 {
 	struct api_watch *watch = ctx;
 
-	uv_stop(&watch->api->loop); /* what has come is taken before more is waited for */
+	uv_stop(&watch->api->loop); /* events are taken before more are waited for */
 	if (watch->end.code == PL_OK && pl_buf_add(&watch->in, piece) != PL_OK)
 		(void)pl_err_set(&watch->end, PL_LIMIT, "an event is too large");
 }
