@@ -35,7 +35,7 @@ struct kube_client {
 	const struct kubeconfig_target *target;
 	struct pl_list all; /* kube_conns */
 	struct kube_conns *conns;
-	/* Of the target's program. */
+	/* The program of the target. */
 	struct kube_exec *exec;  /* runs now */
 	struct pl_list waiting;  /* calls, for its end */
 	struct pl_arena secrets; /* of the credential */

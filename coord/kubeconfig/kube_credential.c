@@ -1,4 +1,4 @@
-/* What a program of a user prints: {"kind":"ExecCredential","status":{"token":"..."}}. */
+/* The output of a credential program: {"kind":"ExecCredential","status":{"token":"..."}}. */
 #include <string.h>
 
 #include "coord/kubeconfig/kube_exec.h"

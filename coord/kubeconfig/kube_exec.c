@@ -13,7 +13,7 @@
 
 enum {
 	TIMEOUT_MS = 60000,
-	TYPING_MS = 600000, /* somebody may have to type a password */
+	TYPING_MS = 600000, /* a password may have to be typed */
 	INFO_MAX = 4 << 20,
 	READ_SIZE = 16 << 10,
 	HANDLES = 3,

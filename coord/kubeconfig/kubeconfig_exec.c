@@ -144,7 +144,7 @@ static enum pl_code read_env(struct pl_arena *arena, struct pl_json exec,
 	return PL_OK;
 }
 
-/* What the cluster has for such programs, among its extensions. */
+/* The extension of the cluster for such programs. */
 static enum pl_code read_config(struct pl_arena *arena, struct pl_json cluster,
                                 struct kubeconfig_exec *out, struct pl_err *err)
 {

@@ -429,6 +429,17 @@ T_CASE(a_plan_says_where_pods_would_go)
 			     "a", "3") "],\"withoutClusters\":[\"east\"]}}",
 	             201);
 	T_STR(api_rig_text(&rig, "status.fits"), "false");
+	/* A pod may name a class of the store. */
+	api_rig_put(&rig, "/objects/scheduling.k8s.io/priorityclasses/high",
+	            "{\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+	api_rig_want(&rig, "GET", "/apis/scheduling.k8s.io/v1/priorityclasses/high", NULL,
+	             200);
+	api_rig_want(&rig, "POST", PLACET "/plans",
+	             "{\"spec\":{\"objects\":[{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
+	             "\"metadata\":{\"name\":\"a\"},\"spec\":{\"priorityClassName\":"
+	             "\"high\",\"containers\":[{\"name\":\"m\",\"image\":\"i\"}]}}]}}",
+	             201);
+	T_STR(api_rig_text(&rig, "status.fits"), "true");
 	/* Nothing was stored. */
 	api_rig_want(&rig, "GET", "/api/v1/pods", NULL, 200);
 	T_EQ(api_rig_count(&rig, "items"), 0);

@@ -27,8 +27,9 @@ struct plan_request {
 	struct pl_span *object;
 	uint32_t objects, next;
 	struct pod_input input;
-	bool reading;          /* the input is open */
-	struct pl_timer slice; /* while reading */
+	struct class_table *classes; /* as the informer has them */
+	bool reading;                /* the input is open */
+	struct pl_timer slice;       /* while reading */
 	struct pl_span *pod;
 	struct status_cause fault[FAULTS_MAX];
 	unsigned faults;
@@ -49,6 +50,8 @@ static void stop_reading(struct plan_request *plan)
 	plan->reading = false;
 	pl_timer_done(&plan->slice);
 	pod_input_close(&plan->input);
+	class_table_free(plan->classes);
+	plan->classes = NULL;
 }
 
 /* The request has been answered, or its client has gone. */
@@ -341,10 +344,36 @@ static bool check_pods(struct plan_request *plan)
 	return plan->pod != NULL;
 }
 
+/* The PriorityClasses that pods may name; a malformed one is as good as none. False: no
+ * memory. */
+static bool read_classes(struct plan_request *plan)
+{
+	struct sources *sources = plan->request->api->sources;
+	const struct schema_resource *resource =
+		schema_resource_find(PL_SPAN_LIT("scheduling.k8s.io"), PL_SPAN_LIT("v1"),
+	                             PL_SPAN_LIT("priorityclasses"));
+	const struct pl_span none = {0};
+	char prefix[SOURCE_ORDER_MAX];
+	size_t len = source_prefix(resource, none, none, prefix);
+	struct source_walk walk;
+	struct object object;
+
+	plan->classes = class_table_new();
+	if (plan->classes == NULL ||
+	    source_walk_begin(sources, resource, pl_span(prefix, len), none, 0, &walk) !=
+	            PL_OK)
+		return plan->classes != NULL;
+	while (source_walk_next(&walk, &object))
+		if (class_table_put(plan->classes, object.part[OBJECT_MAIN]->value,
+		                    NULL) == PL_NOMEM)
+			return false;
+	return true;
+}
+
 static void read_pods(struct plan_request *plan)
 {
 	struct request *request = plan->request;
-	const struct pod_input_opts opts = {
+	struct pod_input_opts opts = {
 		.source = {.next = next_object, .rewind = rewind_objects, .ctx = plan},
 		.namespace = request->path.namespace,
 		.partitions = request->api->service.partitions,
@@ -353,12 +382,16 @@ static void read_pods(struct plan_request *plan)
 		.refused = on_refused,
 		.ctx = plan};
 
-	if (pl_timer_init(&plan->slice, kv_timers(request->api->kv), on_slice, plan) !=
-	    PL_OK) {
+	if (!read_classes(plan) ||
+	    pl_timer_init(&plan->slice, kv_timers(request->api->kv), on_slice, plan) !=
+	            PL_OK) {
+		class_table_free(plan->classes);
+		plan->classes = NULL;
 		answer_no_memory(request);
 		plan_end(plan);
 		return;
 	}
+	opts.classes = plan->classes;
 	pod_input_open(&plan->input, &opts);
 	plan->reading = true;
 	if (check_pods(plan))

@@ -78,7 +78,8 @@ static void print_unknown(const struct pod_input *pod_input)
 		              pod_input->unknown_more);
 }
 
-enum pl_code pods_args_intake(const struct pods_args *given, uint32_t partitions,
+enum pl_code pods_args_intake(const struct pods_args *given,
+                              const struct class_table *classes, uint32_t partitions,
                               bool keep_going, struct pod_input *out, struct pl_err *err)
 {
 	unsigned said = 0;
@@ -86,7 +87,7 @@ enum pl_code pods_args_intake(const struct pods_args *given, uint32_t partitions
 		.namespace = pl_span_str(given->namespace),
 		.partitions = partitions,
 		.fields = given->fields,
-		.classes = given->classes,
+		.classes = classes,
 		.once = given->once,
 		.refused = on_refused,
 		.ctx = &said,

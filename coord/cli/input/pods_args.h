@@ -18,8 +18,7 @@ struct pods_args {
 	struct files files;
 	const char *namespace; /* NULL: not given */
 	enum pod_input_fields fields;
-	const struct class_table *classes; /* of the store, for intake; may be NULL */
-	bool once;                         /* as of intake.h */
+	bool once; /* as of pod_input.h */
 };
 
 /* Handles one of these options. */
@@ -34,11 +33,12 @@ PL_NODISCARD enum pl_code pods_args_name(const struct pods_args *given, const ch
 /* Whether "shop/web-0" is in the namespace of the options; true if none was given. */
 bool pods_args_is_of(const struct pods_args *given, struct pl_span key);
 
-/* Opens a pod input of the files and checks it all, printing what is refused (the
+/* classes: of the store; may be NULL. Opens a pod input of the files and checks it all, printing what is refused (the
  * first ones), what is passed over, and which fields are not known. PL_INVALID:
  * something is refused and keep_going is not set, or there is no object at all.
  * After PL_OK the input has to be closed. */
 PL_NODISCARD enum pl_code pods_args_intake(const struct pods_args *given,
+                                           const struct class_table *classes,
                                            uint32_t partitions, bool keep_going,
                                            struct pod_input *out, struct pl_err *err);
 

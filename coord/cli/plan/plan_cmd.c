@@ -9,6 +9,7 @@
 #include "coord/cli/plan/plan_print.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
+#include "coord/cli/session/stored_intake.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
 
@@ -91,8 +92,7 @@ static enum pl_code read_pods(struct plan_cmd *ask, struct pl_err *err)
 
 	if (ask->given.files.count == 0)
 		return PL_OK;
-	code = pods_args_intake(&ask->given, ask->cli->meta.partitions, false, &input,
-	                        err);
+	code = stored_intake(ask->cli, &ask->given, false, &input, err);
 	if (code != PL_OK)
 		return code;
 	code = keep_pods(ask, &input, err);

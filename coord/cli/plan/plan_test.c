@@ -93,6 +93,27 @@ T_CASE(pods_that_do_not_fit_are_shown_with_their_reasons)
 	placet_down();
 }
 
+T_CASE(a_pod_may_name_a_class_of_the_store)
+{
+	static const char pod[] =
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\","
+		"\"namespace\":\"web\"},\"spec\":{\"priorityClassName\":\"high\","
+		"\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
+
+	up();
+	T_EQ(plan(pod, NULL, NULL), 2);
+	placet_says("spec.priorityClassName: want its PriorityClass in the store");
+	placet_put("/objects/scheduling.k8s.io/priorityclasses/high",
+	           "{\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+	T_EQ(plan(pod, NULL, NULL), 0);
+	placet_prints("1 of 1 pod fits");
+	/* So do the other commands that read files. */
+	T_EQ(placet_run(pod, (const char *const[]){"delete", "pod", "-f", "-", "--yes",
+	                                           "--ignore-not-found", NULL}),
+	     0);
+	placet_down();
+}
+
 T_CASE(added_nodes_make_room)
 {
 	static const char file[] = "plan-node.yaml";

@@ -1,6 +1,7 @@
 #include "coord/cli/pods/pods_by_name.h"
 
 #include "coord/cli/session/cli_wait.h"
+#include "coord/cli/session/stored_intake.h"
 #include "coord/service/pods/pod_find.h"
 
 static enum pl_code each_of_files(const struct cli_session *cli,
@@ -9,8 +10,7 @@ static enum pl_code each_of_files(const struct cli_session *cli,
 {
 	struct pod_input pod_input;
 	struct pod_input_pod pod;
-	enum pl_code code =
-		pods_args_intake(given, cli->meta.partitions, false, &pod_input, err);
+	enum pl_code code = stored_intake(cli, given, false, &pod_input, err);
 
 	if (code != PL_OK)
 		return code;

@@ -5,6 +5,7 @@
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/confirm.h"
+#include "coord/cli/session/stored_intake.h"
 #include "store/base/duration.h"
 
 enum { TIMEOUT_MAX_MS = 86400000, SHOWN_ERRORS_MAX = 20 };
@@ -289,8 +290,7 @@ static enum pl_code run_request(void *ctx, const struct cli_session *cli,
 
 	job->cli = cli;
 	if (files)
-		code = pods_args_intake(&job->given, cli->meta.partitions, false,
-		                        &job->pod_input, err);
+		code = stored_intake(cli, &job->given, false, &job->pod_input, err);
 	else if (is_search(job))
 		code = find_all(job, err);
 	if (code != PL_OK)

@@ -14,6 +14,7 @@
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/listing.h"
+#include "coord/cli/session/stored_intake.h"
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/service/submit/submit.h"
 #include "store/keys/keys.h"
@@ -352,38 +353,6 @@ static void warn_of_rules(struct submit_job *job)
 		              warnings->more);
 }
 
-/* A malformed class is as good as none: fsck names it. */
-static enum pl_code on_class(void *ctx, const struct kv_record *record,
-                             struct pl_err *err)
-{
-	struct pl_err why = {0};
-	enum pl_code code = class_table_put(ctx, record->value, &why);
-
-	if (code != PL_NOMEM)
-		return PL_OK;
-	*err = why;
-	return code;
-}
-
-static enum pl_code intake(struct submit_job *job, struct pl_err *err)
-{
-	struct class_table *classes = class_table_new();
-	enum pl_code code;
-
-	if (classes == NULL)
-		return pl_err_set(err, PL_NOMEM, "read the PriorityClasses");
-	code = session_list(job->cli,
-	                    PL_SPAN_LIT("/objects/scheduling.k8s.io/priorityclasses/"),
-	                    on_class, classes, err);
-	job->given.classes = classes;
-	if (code == PL_OK)
-		code = pods_args_intake(&job->given, job->cli->meta.partitions,
-		                        job->keep_going, &job->pod_input, err);
-	job->given.classes = NULL;
-	class_table_free(classes);
-	return code;
-}
-
 static enum pl_code submit_all(void *ctx, const struct cli_session *cli,
                                struct pl_err *err)
 {
@@ -391,7 +360,7 @@ static enum pl_code submit_all(void *ctx, const struct cli_session *cli,
 	enum pl_code code;
 
 	job->cli = cli;
-	code = intake(job, err);
+	code = stored_intake(cli, &job->given, job->keep_going, &job->pod_input, err);
 	if (code != PL_OK)
 		return code;
 	warn_of_rules(job);
