@@ -8,7 +8,7 @@
 
 enum { DEPTH_MAX = 16, VALUES_MAX = POINTER_BYTES_MAX };
 
-/* What decides where a pod stands. */
+/* The part of a pod that decides where it stands. */
 struct located_pod {
 	struct partition_group group;
 	struct pl_span name;

@@ -2,10 +2,10 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
+#include "store/base/json_build.h"
 #include "store/base/json_scan.h"
 #include "store/base/json_tree.h"
 
@@ -14,40 +14,6 @@ enum { PAIRWISE_MAX = 12 };
 
 const struct pl_json_limits pl_json_limits_default = {
 	.bytes = 3 << 19, .depth = 64, .values = 200000};
-
-/* The arena for cJSON's memory while this thread parses. NULL: the heap. */
-static _Thread_local struct pl_arena *parse_arena;
-
-static void *hook_malloc(size_t size)
-{
-	return parse_arena != NULL ? pl_arena_alloc(parse_arena, size) : pl_malloc(size);
-}
-
-static void hook_free(void *at)
-{
-	if (parse_arena == NULL)
-		free(at);
-}
-
-static void set_hooks(void)
-{
-	cJSON_Hooks hooks = {.malloc_fn = hook_malloc, .free_fn = hook_free};
-
-	cJSON_InitHooks(&hooks);
-}
-
-static const struct cJSON *build(struct pl_arena *arena, struct pl_span text)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	const struct cJSON *root;
-
-	if (pthread_once(&once, set_hooks) != 0)
-		return NULL;
-	parse_arena = arena;
-	root = cJSON_ParseWithLengthOpts((const char *)text.at, text.len, NULL, false);
-	parse_arena = NULL;
-	return root;
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -135,7 +101,7 @@ enum pl_code pl_json_parse(struct pl_arena *arena, struct pl_span text,
 		return code;
 	doc = pl_arena_zalloc(arena, 1, sizeof *doc);
 	if (doc != NULL)
-		doc->root = build(arena, text);
+		doc->root = json_build(arena, text);
 	/* The scan has accepted the grammar, so only memory can be missing now. */
 	if (doc == NULL || doc->root == NULL)
 		return pl_err_set(err, PL_NOMEM, "JSON of %zu bytes: no memory",

@@ -2,15 +2,10 @@
  * JSON from outside: bounded, strict, and with the path of the value in every error.
  *
  * A document is first checked as a whole, byte by byte (json_scan.h): size, depth, number
- * of values, grammar, UTF-8, no NUL even when escaped. Only then does cJSON build its
- * tree, in the caller's arena. Duplicate member names and numbers that are no finite
- * double are refused after that. So none of cJSON's leniency is reachable, and its
- * recursion is bounded by the depth limit.
- *
- * cJSON takes its memory through hooks that are global to the process. The hooks are set
- * once, look at a thread-local arena, and fall back to the heap outside of a parse, so
- * that any number of threads may parse at once. (cJSON also stores the place of its last
- * error in a global variable without a lock; no code reads it.)
+ * of values, grammar, UTF-8, no NUL even when escaped. Only then is its tree built of
+ * cJSON's nodes, in the caller's arena (json_build.h). Duplicate member names and numbers
+ * that are no finite double are refused after that. cJSON's own, lenient parser is not
+ * used.
  *
  * A value is a plain value that borrows from the arena, and can be copied freely. Errors:
  * PL_INVALID, the document is wrong; PL_LIMIT, it is too large; PL_NOMEM, the heap or the

@@ -1,4 +1,7 @@
-/* Accepted JSON, written out again, is accepted again and the same. */
+/* Accepted JSON, written out again, is accepted again and the same; its tree is the one that
+ * cJSON makes. */
+#include <cjson/cJSON.h>
+
 #include "store/base/json.h"
 #include "store/base/json_out.h"
 #include "tests/fuzz/fuzz.h"
@@ -71,6 +74,36 @@ static void write_tree(struct pl_json_out *out, struct pl_json root)
 	}
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* As deep as the limits. */
+static void expect_same(const struct cJSON *one, const struct cJSON *two)
+{
+	for (; one != NULL && two != NULL; one = one->next, two = two->next) {
+		PL_ASSERT(one->type == two->type);
+		PL_ASSERT(same_text(one->string, two->string));
+		PL_ASSERT(same_text(one->valuestring, two->valuestring));
+		PL_ASSERT(one->valueint == two->valueint);
+		PL_ASSERT(one->valuedouble == two->valuedouble);
+		PL_ASSERT(one->next == NULL || one->next->prev == one);
+		PL_ASSERT(one->child == NULL || one->child->prev->next == NULL);
+		expect_same(one->child, two->child);
+	}
+	PL_ASSERT(one == NULL && two == NULL);
+}
+
+static void compare_with_cjson(const uint8_t *data, size_t size, struct pl_json root)
+{
+	struct cJSON *tree = cJSON_ParseWithLength((const char *)data, size);
+
+	PL_ASSERT(tree != NULL);
+	expect_same(root.node, tree);
+	cJSON_Delete(tree);
+}
+
 static void check_errors(struct pl_json root)
 {
 	struct pl_err err = {0};
@@ -105,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	PL_ASSERT(code != PL_NOMEM);
 	if (code == PL_OK) {
 		check_errors(root);
+		compare_with_cjson(data, size, root);
 		pl_json_out_init(&out, &one);
 		write_tree(&out, root);
 		PL_ASSERT(pl_json_out_done(&out) == PL_OK);

@@ -92,7 +92,7 @@ T_CASE(generated_name_that_is_taken_is_replaced_by_another)
 		expect_the_third(kinds[i], names);
 }
 
-/* What belongs to a namespace is made for the name that it gets. */
+/* Companions of a namespace are made for the name that it gets. */
 T_CASE(companions_of_a_namespace_stand_in_it)
 {
 	char names[NAMES][NAME_SIZE], path[300];
