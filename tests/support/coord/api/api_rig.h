@@ -59,11 +59,11 @@ void api_rig_open(struct api_rig *rig, uint32_t partitions);
 /* The same with options of the server; the rig sets those that it needs. ctx: the options
  * of the store, struct memkv_opts, or NULL. */
 void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
-                       const struct api_server_opts *opts);
+                       const struct api_server_opts *wanted);
 /* The same with faults of the server's session, which begin when rig->faulty is no more
  * paused. */
 void api_rig_open_faulty(struct api_rig *rig, uint32_t partitions,
-                         const struct api_server_opts *opts,
+                         const struct api_server_opts *wanted,
                          const struct faulty_rule *rules, size_t count);
 /* Runs the loop until it is empty: a handle that was left open fails the test. */
 void api_rig_close(struct api_rig *rig);
