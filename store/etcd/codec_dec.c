@@ -80,31 +80,20 @@ static enum pl_code answer_other(struct decoded_answer *answer,
 	return PL_OK;
 }
 
-/* Room for the records that are fields with that tag. */
-static enum pl_code records_begin(const struct decoded_answer *answer, uint32_t tag,
-                                  struct kv_record **records, size_t *room)
-{
-	const struct codec_in *in = answer->in;
-
-	if (!count_fields(answer->bytes, tag, room))
-		return codec_bad(in, "malformed message");
-	*records =
-		*room == 0 ? NULL : pl_arena_alloc(in->arena, *room * sizeof **records);
-	return *room != 0 && *records == NULL ? codec_nomem(in) : PL_OK;
-}
-
 static enum pl_code get_read(struct decoded_answer *answer, struct kv_get_result *out)
 {
 	const struct codec_in *in = answer->in;
 	struct wire_reader reader = wire_reader(answer->bytes);
 	struct wire_field field;
-	struct kv_record *records;
-	enum pl_code code;
+	struct kv_record *records = NULL;
+	enum pl_code code = PL_OK;
 	size_t room;
 
-	code = records_begin(answer, GET_RECORDS, &records, &room);
-	if (code != PL_OK)
-		return code;
+	if (!count_fields(answer->bytes, GET_RECORDS, &room))
+		return codec_bad(in, "malformed message");
+	if (room != 0 &&
+	    (records = pl_arena_alloc(in->arena, room * sizeof *records)) == NULL)
+		return codec_nomem(in);
 	*out = (struct kv_get_result){.records = records};
 	while (code == PL_OK && wire_next(&reader, &field)) {
 		switch (field.tag) {
@@ -161,13 +150,15 @@ static enum pl_code delete_read(struct decoded_answer *answer,
 	const struct codec_in *in = answer->in;
 	struct wire_reader reader = wire_reader(answer->bytes);
 	struct wire_field field;
-	struct kv_record *records;
-	enum pl_code code;
+	struct kv_record *records = NULL;
+	enum pl_code code = PL_OK;
 	size_t room;
 
-	code = records_begin(answer, DEL_PREV, &records, &room);
-	if (code != PL_OK)
-		return code;
+	if (!count_fields(answer->bytes, DEL_PREV, &room))
+		return codec_bad(in, "malformed message");
+	if (room != 0 &&
+	    (records = pl_arena_alloc(in->arena, room * sizeof *records)) == NULL)
+		return codec_nomem(in);
 	*out = (struct kv_delete_result){.prev = records};
 	while (code == PL_OK && wire_next(&reader, &field)) {
 		switch (field.tag) {

@@ -182,7 +182,7 @@ static void put_condition(struct object_writer *writer, const struct state_text 
 	object_put_str(writer, "}");
 }
 
-/* As Kubernetes says from the beginning: nobody has looked at the pod. */
+/* As Kubernetes says from the beginning: no scheduler has looked at the pod. */
 static void put_gated(struct object_writer *writer)
 {
 	object_put_str(

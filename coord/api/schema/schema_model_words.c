@@ -7,9 +7,9 @@
 #include "shardsched/model/text.h"
 #include "store/base/quantity.h"
 
-/* What is shown as the bad value. */
+/* The value that is shown as the bad one. */
 enum shown {
-	SHOWN_VALUE,  /* what is at the path */
+	SHOWN_VALUE,  /* at the path */
 	SHOWN_KEY,    /* the last key of the path */
 	SHOWN_NAME,   /* the member "name" of it */
 	SHOWN_BESIDE, /* the value of the toleration whose operator is at the path */
@@ -107,7 +107,7 @@ enum { SENTENCES = sizeof sentences / sizeof *sentences };
 /* A value and those around it. */
 struct found {
 	struct pl_json value, parent;
-	struct pl_span key; /* its own, in the parent; of an element: empty */
+	struct pl_span key; /* in the parent; of an element: empty */
 };
 
 /* The faults of one error are told; which is the number of those before it that have the

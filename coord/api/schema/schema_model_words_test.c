@@ -267,7 +267,7 @@ T_CASE(odd_paths_are_told)
 		field_errors_add(&errors, FIELD_INVALID, paths[i],
 		                 "want at most the limit");
 		field_errors_add(&errors, FIELD_INVALID, paths[i],
-		                 "want what nobody knows");
+		                 "want what is not known");
 		schema_report_model(&kit_report, &errors, json_tree_root(&tree));
 		pl_arena_done(&scratch);
 	}
