@@ -60,7 +60,7 @@ static enum pl_code server_ctx_set_up(SSL_CTX *ctx, const struct tls_server *tls
 {
 	enum pl_code code;
 
-	/* Of the three that TLS 1.3 has, the one that costs least comes first. */
+	/* The cheapest of the three ciphers of TLS 1.3 comes first. */
 	if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1 ||
 	    SSL_CTX_set_ciphersuites(ctx, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:"
 	                                  "TLS_CHACHA20_POLY1305_SHA256") != 1 ||

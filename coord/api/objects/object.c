@@ -164,8 +164,8 @@ bool object_parts_cut(struct pl_span value, struct object_parts *parts,
 	struct object_piece spec = parts->spec;
 	uint32_t by = spec.len - 1; /* the place has one byte */
 
-	/* A spec that names a node is hardly that of another pod, and whoever writes a pod
-	 * looks for the name in the value. */
+	/* A spec that names a node is hardly that of another pod, and those who write pods
+	 * look for the name in the value. */
 	if (!parts->valid || parts->others || parts->pointer || parts->names_node ||
 	    spec.len < SHARED_SPEC_LEAST)
 		return false;

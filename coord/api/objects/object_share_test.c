@@ -28,7 +28,7 @@ T_CASE(equal_texts_are_kept_once)
 	object_share_unref(second);
 	before = bytes;
 	first = object_share_get(shares, PL_SPAN_LIT("some"), &bytes);
-	T_TRUE(bytes > before); /* it had gone */
+	T_TRUE(bytes > before); /* the text had gone */
 	object_shares_close(shares);
 	object_share_unref(other);
 	object_share_unref(first); /* the last one frees all */
@@ -73,7 +73,7 @@ static bool cuts(const char *text)
 		parts.share = object_share_get(shares, object_entry_spec(&entry), &bytes);
 		T_TRUE(parts.share != NULL);
 		T_TRUE(cut.value.len < entry.value.len);
-		object_parts_read(cut.value, &again); /* it is JSON still */
+		object_parts_read(cut.value, &again); /* still JSON */
 		again.share = parts.share;
 		T_TRUE(memcmp(&again, &parts, sizeof parts) == 0);
 	}

@@ -31,7 +31,7 @@ static enum pl_code parse_entry(void *ctx, const struct kv_record *record, void 
 	return PL_OK;
 }
 
-/* Of a pod: its spec is kept apart, once for all pods that have it. */
+/* The spec of a pod is kept apart, once for all pods that have it. */
 static enum pl_code shorten_entry(void *ctx, struct pl_span *value, size_t *bytes)
 {
 	struct source *source = ctx;

@@ -135,7 +135,7 @@ T_CASE(a_get_of_a_name_that_no_key_has_is_answered)
 	"\"zone1\"}],\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"1Gi\"}}}],"   \
 	"\"schedulerName\":\"other\",\"restartPolicy\":\"Always\"}"
 
-/* Their specs are kept once. */
+/* The specs are kept once. */
 T_CASE(pods_of_one_template_are_read_and_changed_one_by_one)
 {
 	char path[100], body[1000];

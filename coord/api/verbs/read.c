@@ -34,7 +34,7 @@ struct list_stream {
 	enum list_stage stage;
 	unsigned looked;       /* at objects, in this turn */
 	struct pl_timer again; /* the next turn */
-	struct pl_span begin;  /* what the page is behind; in the request's arena */
+	struct pl_span begin;  /* the page comes behind it; in the request's arena */
 	/* order of the last object that was looked at; in the end, that was written */
 	struct pl_buf after;
 	/* order of the last object of a Table's page, whose head is written first */

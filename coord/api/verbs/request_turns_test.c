@@ -33,7 +33,7 @@ T_CASE(a_turn_begins_some_and_later_ones_the_rest_in_order)
 	}
 	T_EQ(at_once, REQUEST_TURN_WRITES);
 	begun = at_once;
-	pl_list_del(&link[REQUEST_TURN_WRITES + 1]); /* its client has gone */
+	pl_list_del(&link[REQUEST_TURN_WRITES + 1]); /* the client has gone */
 	pl_timers_run(&timers, time_ms);
 	T_EQ(begun, 2 * REQUEST_TURN_WRITES + 1);
 	pl_timers_run(&timers, time_ms);

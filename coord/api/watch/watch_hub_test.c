@@ -19,7 +19,7 @@ enum { STORY_SIZE = 65536, SOON = 5, LONG_MS = 3600 * 1000 };
 struct http_exchange {
 	struct watcher *watcher;
 	struct pl_buf text;
-	size_t unread;   /* what pending says besides */
+	size_t unread;   /* bytes that are pending */
 	unsigned pieces; /* sends */
 	bool begun, ended;
 };
@@ -342,7 +342,7 @@ T_CASE(a_cut_stream_goes_on_with_the_whole_revision)
 	opts.revision = revision;
 	begin(&opts, &again);
 	T_STR(told(&again), "ADDED a@3 ADDED b@3 ADDED c@4");
-	/* Whoever sees one of them has seen it. */
+	/* A watch of one of them has been told all. */
 	opts.name = PL_SPAN_LIT("a");
 	begin(&opts, &one);
 	T_STR(told(&one), "");
@@ -375,7 +375,7 @@ T_CASE(a_revision_of_one_object_is_not_told_again)
 	down();
 }
 
-/* What the window does not have is not asked for: such a client would list for ever. */
+/* The window does not have it whole: a client that is sent away would list for ever. */
 T_CASE(the_first_revision_of_a_window_is_not_told_again)
 {
 	struct watch_opts opts = maps();
@@ -508,7 +508,7 @@ T_CASE(a_watch_ends_with_its_time_behind_a_bookmark)
 	T_TRUE(with.ended && without.ended);
 	T_STR(told(&with), "BOOKMARK @2");
 	T_STR(told(&without), "");
-	(void)put(MAP("b"), BODY("b", "x")); /* for nobody */
+	(void)put(MAP("b"), BODY("b", "x")); /* told to none */
 	gone(&with);
 	gone(&without);
 	down();

@@ -1,5 +1,5 @@
-/* What a watcher is told that begins at a revision: the changes since, out of the windows of
- * the sources. */
+/* The changes since the revision at which a watcher begins, out of the windows of the
+ * sources. */
 #include "coord/api/objects/pod_event.h"
 #include "coord/api/objects/shown_walk.h"
 #include "coord/api/watch/watch_hub_int.h"
