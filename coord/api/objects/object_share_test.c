@@ -74,8 +74,12 @@ static bool cuts(const char *text)
 		T_TRUE(parts.share != NULL);
 		T_TRUE(cut.value.len < entry.value.len);
 		object_parts_read(cut.value, &again); /* still JSON */
-		again.share = parts.share;
-		T_TRUE(memcmp(&again, &parts, sizeof parts) == 0);
+		T_EQ(again.spec.at, parts.spec.at);
+		T_EQ(again.spec.len, parts.spec.len);
+		T_EQ(again.metadata.at, parts.metadata.at);
+		T_EQ(again.labels.at, parts.labels.at);
+		T_EQ(again.name.at, parts.name.at);
+		T_EQ(again.status.at, parts.status.at);
 	}
 	T_SPAN(object_entry_spec(&cut), object_entry_spec(&entry));
 	T_SPAN(object_entry_value(&cut, &arena), entry.value);

@@ -165,19 +165,26 @@ static void compare(struct get *get, int64_t revision)
 	struct object object;
 	bool known = find_known(get, &object);
 
+	bool gone = get->revision[OBJECT_MAIN] == 0 &&
+	            (get->by_name || get->kind != SOURCE_PODS);
+
 	/* An answer from before what was known: the store was restored. */
-	if (revision < get->known || !cache_synced(cache))
-		request_when_fresh(request, answer_known);
-	else if (cache_revision(cache) >= revision ||
-	         (known && is_as_in_store(get, &object)))
-		answer_known(request);
-	else if (newest(get) > cache_revision(cache))
-		request_wait_change(request, cache, newest(get), on_changed);
-	else if (get->revision[OBJECT_MAIN] == 0 &&
-	         (get->by_name || get->kind != SOURCE_PODS))
-		answer_not_found(request);
-	else
-		request_when_fresh(request, answer_known);
+	if (revision >= get->known && cache_synced(cache)) {
+		if (cache_revision(cache) >= revision ||
+		    (known && is_as_in_store(get, &object))) {
+			answer_known(request);
+			return;
+		}
+		if (newest(get) > cache_revision(cache)) {
+			request_wait_change(request, cache, newest(get), on_changed);
+			return;
+		}
+		if (gone) {
+			answer_not_found(request);
+			return;
+		}
+	}
+	request_when_fresh(request, answer_known);
 }
 
 static void on_keys(void *ctx, const struct kv_result *result, const struct pl_err *err)
