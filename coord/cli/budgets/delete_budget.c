@@ -119,6 +119,7 @@ static const struct option own[] = {
 
 static const struct options_spec spec = {
 	.words = "delete budget",
+	.of_store = "kubectl delete pdb does it there",
 	.usage = "<namespace>/<name>... [options]",
 	.about =
 		"Deletes PodDisruptionBudgets. The pods they covered may be evicted from then\n"

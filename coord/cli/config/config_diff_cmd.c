@@ -50,6 +50,7 @@ static enum pl_code diff_run(void *ctx, const struct cli_session *cli, struct pl
 
 static const struct options_spec spec = {
 	.words = "config diff",
+	.of_store = "the API shows the current version only",
 	.usage = "NAME [FROM [TO]] [options]",
 	.about =
 		"Prints the difference between two versions, a line for each value that is\n"

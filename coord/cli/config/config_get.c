@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/config/config_api.h"
 #include "coord/cli/config/config_rows.h"
 #include "coord/cli/config/config_session.h"
 #include "coord/cli/output/message.h"
@@ -21,8 +22,12 @@ struct config_get_cmd {
 	enum config_name name; /* when one is named */
 	bool named;
 	uint64_t version; /* 0: current */
-	const struct cli_session *cli;
+	const struct options *options;
+	struct pl_arena *arena;
+	/* The store, or the API. */
+	const struct cli_session *cli; /* NULL: the API */
 	struct shards_session session;
+	struct api_session *api;
 };
 
 static const struct option own[] = {
@@ -47,6 +52,11 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	struct config_get_cmd *get = ctx;
 
 	get->named = options->arg_count > 0;
+	if (get->version != 0 && options->via_api)
+		return pl_err_set(
+			err, PL_INVALID,
+			"--version: needs the store (--endpoints): the API shows "
+			"the current version only");
 	if (get->named)
 		return config_name_parse(pl_span_str(options->args[0]), &get->name, err);
 	if (get->version != 0)
@@ -64,15 +74,34 @@ struct config_got {
 	struct config_row row;
 };
 
+static enum pl_code find_config(struct config_get_cmd *get, enum config_name name,
+                                struct config_got *got, struct pl_err *err)
+{
+	return get->cli != NULL
+	               ? config_session_read(get->cli->session, name, get->version,
+	                                     &got->found, err)
+	               : config_api_read(get->api, name, get->arena, &got->found, err);
+}
+
+static enum pl_code find_acceptance(struct config_get_cmd *get, enum config_name name,
+                                    uint64_t version, struct config_acceptance *out,
+                                    struct pl_err *err)
+{
+	if (get->cli == NULL)
+		return config_api_acceptance(get->api, name, version, out, err);
+	*out = config_acceptance_of(get->session.view.roster, name, version);
+	return PL_OK;
+}
+
 /* A current version that can not be read is shown, and is no failure. */
 static enum pl_code read_config(struct config_get_cmd *get, enum config_name name,
                                 struct config_got *got, struct pl_err *err)
 {
-	enum pl_code code = config_session_read(get->cli->session, name, get->version,
-	                                        &got->found, err);
+	enum pl_code code = find_config(get, name, got, err);
 	const struct config_version *version;
 
-	if ((code == PL_INVALID || code == PL_NOTFOUND) && get->version == 0) {
+	if ((code == PL_INVALID || code == PL_NOTFOUND) && get->version == 0 &&
+	    get->cli != NULL) {
 		got->found = (struct config_found){.current_err = *err};
 		*err = (struct pl_err){0};
 		code = PL_OK;
@@ -80,19 +109,19 @@ static enum pl_code read_config(struct config_get_cmd *get, enum config_name nam
 	if (code != PL_OK)
 		return code;
 	version = got->found.count > 0 ? &got->found.versions[0] : NULL;
-	got->acceptance = config_acceptance_of(get->session.view.roster, name,
-	                                       version == NULL ? 0 : version->version);
+	code = find_acceptance(get, name, version == NULL ? 0 : version->version,
+	                       &got->acceptance, err);
 	got->row = (struct config_row){.name = name,
 	                               .version = version,
 	                               .current_err = &got->found.current_err,
 	                               .acceptance = &got->acceptance};
-	return PL_OK;
+	return code;
 }
 
 static enum pl_code add_row(struct config_get_cmd *get, enum config_name name,
                             struct output_row *row, struct pl_err *err)
 {
-	struct pl_arena *arena = &get->cli->session->arena;
+	struct pl_arena *arena = get->arena;
 	struct config_got *got = pl_arena_zalloc(arena, 1, sizeof *got);
 	enum pl_code code;
 
@@ -111,7 +140,7 @@ static enum pl_code show_all(struct config_get_cmd *get, struct pl_buf *out,
 	struct output output;
 	enum pl_code code = PL_OK;
 
-	output_init(&output, &config_schema, get->cli->options->format, false);
+	output_init(&output, &config_schema, get->options->format, false);
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT && code == PL_OK; i++)
 		code = add_row(get, (enum config_name)i, &rows[i], err);
 	if (code == PL_OK)
@@ -147,7 +176,6 @@ static void print_note(const struct config_got *got)
 static enum pl_code show_content(struct config_get_cmd *get, struct config_got *got,
                                  struct pl_buf *out, struct pl_err *err)
 {
-	struct store_session *session = get->cli->session;
 	struct pl_json content;
 	enum pl_code code;
 
@@ -157,21 +185,21 @@ static enum pl_code show_content(struct config_get_cmd *get, struct config_got *
 		                  "config history and rollback",
 		                  got->found.current_err.msg);
 	print_note(got);
-	code = config_content(got->row.name, &got->found, &session->arena, &content, err);
+	code = config_content(got->row.name, &got->found, get->arena, &content, err);
 	return code == PL_OK ? pl_yaml_from_json(content, out, err) : code;
 }
 
 static enum pl_code show_row(struct config_get_cmd *get, struct config_got *got,
                              struct pl_buf *out, struct pl_err *err)
 {
-	const struct options *options = get->cli->options;
+	const struct options *options = get->options;
 	struct output_row row;
 	struct output output;
 
 	output_init(&output, &config_schema, options->format, false);
 	if (got->row.version != NULL)
 		got->row.content = got->row.version->config;
-	if (config_row(&got->row, &get->cli->session->arena, &row) != PL_OK)
+	if (config_row(&got->row, get->arena, &row) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "a configuration's row");
 	if (options->format == OUTPUT_TABLE || options->format == OUTPUT_WIDE)
 		return output_list(&output, &row, 1, out, err);
@@ -186,25 +214,50 @@ static enum pl_code show_one(struct config_get_cmd *get, struct pl_buf *out,
 
 	if (code != PL_OK)
 		return code;
-	return get->cli->options->format_given ? show_row(get, &got, out, err)
-	                                       : show_content(get, &got, out, err);
+	return get->options->format_given ? show_row(get, &got, out, err)
+	                                  : show_content(get, &got, out, err);
+}
+
+static enum pl_code show(struct config_get_cmd *get, struct pl_err *err)
+{
+	struct pl_buf out;
+	enum pl_code code;
+
+	pl_buf_init(&out, OUT_MAX);
+	code = get->named ? show_one(get, &out, err) : show_all(get, &out, err);
+	if (code == PL_OK)
+		code = print_result(&out, err);
+	pl_buf_done(&out);
+	return code;
+}
+
+static enum pl_code get_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	struct config_get_cmd *get = ctx;
+	struct pl_arena arena;
+	enum pl_code code;
+
+	pl_arena_init(&arena, 0, 0);
+	get->api = api;
+	get->options = api->options;
+	get->arena = &arena;
+	code = show(get, err);
+	pl_arena_done(&arena);
+	return code;
 }
 
 static enum pl_code get_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
 	struct config_get_cmd *get = ctx;
-	struct pl_buf out;
 	enum pl_code code =
 		shards_session_open(&get->session, cli->session, SHARDS_VIEW_ROSTER, err);
 
 	if (code != PL_OK)
 		return code;
 	get->cli = cli;
-	pl_buf_init(&out, OUT_MAX);
-	code = get->named ? show_one(get, &out, err) : show_all(get, &out, err);
-	if (code == PL_OK)
-		code = print_result(&out, err);
-	pl_buf_done(&out);
+	get->options = cli->options;
+	get->arena = &cli->session->arena;
+	code = show(get, err);
 	shards_session_close(&get->session);
 	return code;
 }
@@ -220,7 +273,7 @@ static const struct options_spec spec = {
 	.help = "  --version N            version N instead of the current one\n",
 	.example = "  placet config get\n"
 		   "  placet config get coord >coord.yaml\n",
-	.common = OPTIONS_OUTPUT,
+	.common = OPTIONS_OUTPUT | OPTIONS_API,
 	.args_max = 1,
 	.own = own,
 	.take = set_option,
@@ -231,7 +284,7 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct config_get_cmd get = {0};
 
-	return cli_session_run(&spec, argc, argv, get_run, &get);
+	return cli_session_run_either(&spec, argc, argv, get_run, get_ask, &get);
 }
 
 const struct command config_get_command = {.words = "config get",

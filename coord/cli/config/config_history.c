@@ -66,6 +66,7 @@ static enum pl_code history_run(void *ctx, const struct cli_session *cli,
 
 static const struct options_spec spec = {
 	.words = "config history",
+	.of_store = "the API shows the current version only",
 	.usage = "NAME [options]",
 	.about =
 		"Shows the versions of a configuration, the newest first: who wrote them,\n"

@@ -115,6 +115,7 @@ static enum pl_code rollback_run(void *ctx, const struct cli_session *cli,
 
 static const struct options_spec spec = {
 	.words = "config rollback",
+	.of_store = "the API shows the current version only",
 	.usage = "NAME [options]",
 	.about =
 		"Writes a new version with the content of an older one and makes it current;\n"

@@ -146,17 +146,24 @@ enum pl_code config_session_content(struct store_session *session, enum config_n
 	return config_content(name, &found, &session->arena, out, err);
 }
 
-enum pl_code config_session_print_diff(struct store_session *session,
-                                       enum config_name name, struct pl_json before,
-                                       struct pl_json after, struct pl_err *err)
+enum pl_code config_print_diff(enum config_name name, struct pl_json before,
+                               struct pl_json after, struct pl_arena *arena,
+                               struct pl_err *err)
 {
 	struct pl_buf out;
 	enum pl_code code;
 
 	pl_buf_init(&out, DIFF_MAX);
-	code = config_content_diff(name, before, after, &session->arena, &out, err);
+	code = config_content_diff(name, before, after, arena, &out, err);
 	if (code == PL_OK)
 		code = print_result(&out, err);
 	pl_buf_done(&out);
 	return code;
+}
+
+enum pl_code config_session_print_diff(struct store_session *session,
+                                       enum config_name name, struct pl_json before,
+                                       struct pl_json after, struct pl_err *err)
+{
+	return config_print_diff(name, before, after, &session->arena, err);
 }

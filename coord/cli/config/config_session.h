@@ -44,7 +44,11 @@ PL_NODISCARD enum pl_code config_session_content(struct store_session *session,
                                                  enum config_name name, uint64_t version,
                                                  struct pl_json *out, struct pl_err *err);
 
-/* Prints config_content_diff to stdout. */
+/* Prints config_content_diff to stdout. The arena is for scratch. */
+PL_NODISCARD enum pl_code config_print_diff(enum config_name name, struct pl_json before,
+                                            struct pl_json after, struct pl_arena *arena,
+                                            struct pl_err *err);
+/* The same, with the session's arena. */
 PL_NODISCARD enum pl_code config_session_print_diff(struct store_session *session,
                                                     enum config_name name,
                                                     struct pl_json before,

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/config/config_api.h"
 #include "coord/cli/config/config_session.h"
 #include "coord/cli/config/config_text.h"
 #include "coord/cli/session/cli_session.h"
@@ -13,7 +14,11 @@
 struct config_set_cmd {
 	enum config_name name;
 	const char *file; /* NULL: none */
-	const struct cli_session *cli;
+	const struct options *options;
+	struct pl_arena *arena;
+	/* The store, or the API. */
+	const struct cli_session *cli; /* NULL: the API */
+	struct api_session *api;
 };
 
 static const struct option own[] = {
@@ -41,6 +46,11 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	if (set->file != NULL && options->arg_count > 1)
 		return pl_err_set(err, PL_INVALID,
 		                  "want --filename or path=value, not both");
+	if (options->via_api && *options->why != 0)
+		return pl_err_set(
+			err, PL_INVALID,
+			"--why: needs the store (--endpoints): the API takes no "
+			"reason");
 	return config_name_parse(pl_span_str(options->args[0]), &set->name, err);
 }
 
@@ -56,8 +66,15 @@ static enum pl_code read_before(const struct config_set_cmd *set,
 {
 	struct config_found found = {0};
 	enum pl_code code =
-		config_session_read(set->cli->session, set->name, 0, &found, err);
+		set->cli != NULL
+			? config_session_read(set->cli->session, set->name, 0, &found,
+	                                      err)
+			: config_api_read(set->api, set->name, set->arena, &found, err);
 
+	if (code == PL_OK && found.current_err.code != PL_OK) {
+		*err = found.current_err;
+		code = err->code;
+	}
 	out->expect = (int64_t)found.current;
 	if (code == PL_INVALID && set->file != NULL) {
 		*err = (struct pl_err){0};
@@ -66,15 +83,14 @@ static enum pl_code read_before(const struct config_set_cmd *set,
 	}
 	if (code != PL_OK)
 		return code;
-	return config_content(set->name, &found, &set->cli->session->arena, &out->before,
-	                      err);
+	return config_content(set->name, &found, set->arena, &out->before, err);
 }
 
 static enum pl_code read_after(const struct config_set_cmd *set,
                                struct config_set_versions *versions, struct pl_err *err)
 {
-	struct pl_arena *arena = &set->cli->session->arena;
-	const struct options *options = set->cli->options;
+	struct pl_arena *arena = set->arena;
+	const struct options *options = set->options;
 	enum pl_code code = PL_OK;
 
 	if (set->file != NULL)
@@ -91,8 +107,8 @@ static enum pl_code validate(const struct config_set_cmd *set,
                              struct pl_err *err)
 {
 	struct config_value value;
-	enum pl_code code = config_parse(set->name, versions->after,
-	                                 &set->cli->session->arena, &value, err);
+	enum pl_code code =
+		config_parse(set->name, versions->after, set->arena, &value, err);
 
 	return code == PL_OK ? PL_OK
 	                     : pl_err_wrap(err, "refused, nothing was written: %s",
@@ -105,13 +121,17 @@ static enum pl_code write_version(const struct config_set_cmd *set,
 {
 	struct config_session_edit edit = {.name = set->name,
 	                                   .expect_version = versions->expect,
-	                                   .why = set->cli->options->why};
+	                                   .why = set->options->why};
 	uint64_t version = 0;
-	enum pl_code code = config_text_print(versions->after, &set->cli->session->arena,
-	                                      &edit.config, err);
+	enum pl_code code =
+		config_text_print(versions->after, set->arena, &edit.config, err);
 
 	if (code == PL_OK)
-		code = config_session_edit(set->cli->session, &edit, &version, err);
+		code = set->cli != NULL
+		               ? config_session_edit(set->cli->session, &edit, &version,
+		                                     err)
+		               : config_api_write(set->api, set->name, edit.config,
+		                                  versions->expect, &version, err);
 	if (code == PL_CONFLICT)
 		return pl_err_set(
 			err, code,
@@ -134,30 +154,52 @@ static void print_unchanged(enum config_name name, int64_t version)
 		             config_name_text(name), version);
 }
 
-static enum pl_code set_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
+static enum pl_code set_config(struct config_set_cmd *set, struct pl_err *err)
 {
-	struct config_set_cmd *set = ctx;
 	struct config_set_versions versions;
 	bool same = false;
-	enum pl_code code;
+	enum pl_code code = read_before(set, &versions, err);
 
-	set->cli = cli;
-	code = read_before(set, &versions, err);
 	if (code == PL_OK)
 		code = read_after(set, &versions, err);
 	if (code == PL_OK)
 		code = validate(set, &versions, err);
 	if (code == PL_OK)
-		code = config_session_print_diff(cli->session, set->name, versions.before,
-		                                 versions.after, err);
+		code = config_print_diff(set->name, versions.before, versions.after,
+		                         set->arena, err);
 	if (code == PL_OK && versions.expect >= 0)
 		code = config_content_same(set->name, versions.before, versions.after,
-		                           &cli->session->arena, &same, err);
+		                           set->arena, &same, err);
 	if (code == PL_OK && same)
 		print_unchanged(set->name, versions.expect);
-	if (code != PL_OK || same || cli->options->dry_run)
+	if (code != PL_OK || same || set->options->dry_run)
 		return code;
 	return write_version(set, &versions, err);
+}
+
+static enum pl_code set_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
+{
+	struct config_set_cmd *set = ctx;
+
+	set->cli = cli;
+	set->options = cli->options;
+	set->arena = &cli->session->arena;
+	return set_config(set, err);
+}
+
+static enum pl_code set_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	struct config_set_cmd *set = ctx;
+	struct pl_arena arena;
+	enum pl_code code;
+
+	pl_arena_init(&arena, 0, 0);
+	set->api = api;
+	set->options = api->options;
+	set->arena = &arena;
+	code = set_config(set, err);
+	pl_arena_done(&arena);
+	return code;
 }
 
 static const struct options_spec spec = {
@@ -176,7 +218,7 @@ static const struct options_spec spec = {
 		"  placet config get coord | sed s/30000/60000/ | placet config set coord "
 		"-f -\n"
 		"  placet config set shards drain='[east-0, east-1]' --dry-run\n",
-	.common = OPTIONS_DRY_RUN | OPTIONS_WHY,
+	.common = OPTIONS_DRY_RUN | OPTIONS_WHY | OPTIONS_API,
 	.args_min = 1,
 	.args_max = 64,
 	.own = own,
@@ -188,7 +230,7 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct config_set_cmd set = {0};
 
-	return cli_session_run(&spec, argc, argv, set_run, &set);
+	return cli_session_run_either(&spec, argc, argv, set_run, set_ask, &set);
 }
 
 const struct command config_set_command = {.words = "config set",

@@ -151,6 +151,7 @@ static const struct option own[] = {{"filename", required_argument, NULL, 'f'},
 
 static const struct options_spec spec = {
 	.words = "nodes apply",
+	.of_store = "kubectl apply does it there",
 	.usage = "-f FILE --cluster NAME [options]",
 	.about =
 		"Registers the Nodes of some files as nodes of a cluster, or changes existing\n"

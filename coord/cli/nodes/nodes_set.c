@@ -5,6 +5,7 @@
 
 #include "coord/cli/nodes/cordon_api.h"
 #include "coord/cli/nodes/drain.h"
+#include "coord/cli/nodes/drain_api.h"
 #include "coord/cli/nodes/nodes_run.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/confirm.h"
@@ -72,6 +73,20 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 			return code;
 	}
 	return PL_OK;
+}
+
+/* Options that the API has no word for are refused. */
+static enum pl_code check_drain(void *ctx, const struct options *options,
+                                struct pl_err *err)
+{
+	const struct nodes_set *set = ctx;
+
+	if (options->via_api && (set->force || set->past_budgets))
+		return pl_err_set(err, PL_INVALID,
+		                  "%s: needs the store (--endpoints): the API evicts by "
+		                  "the budgets, and waits for the members",
+		                  set->force ? "--force" : "--ignore-budgets");
+	return check_args(ctx, options, err);
 }
 
 static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
@@ -246,6 +261,11 @@ static enum pl_code ask_cordon(void *ctx, struct api_session *api, struct pl_err
 	return cordon_api(api, set->run.verb == NODES_CORDON, err);
 }
 
+static enum pl_code ask_drain(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	return drain_api(api, ((const struct nodes_set *)ctx)->timeout_ms, err);
+}
+
 static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb verb,
                                int argc, char **argv)
 {
@@ -302,6 +322,7 @@ const struct command nodes_uncordon_command = {.words = "nodes uncordon",
 
 static const struct options_spec delete_spec = {
 	.words = "nodes delete",
+	.of_store = "kubectl delete node does it there",
 	.usage = "CLUSTER/NODE... [options]",
 	.about =
 		"Removes nodes from the store. A node with pods, or with a reservation, is\n"
@@ -337,19 +358,20 @@ static const struct options_spec drain_spec = {
 		"Moves all pods off nodes: cordons the nodes, evicts their pods, which are\n"
 		"placed elsewhere, and waits until the pods have ended. An interrupted drain\n"
 		"may be run again. A pod that a PodDisruptionBudget protects is evicted when\n"
-		"the budget allows it.\n",
+		"the budget allows it. Through the API evicted pods are deleted, as by kubectl\n"
+		"drain: the command asks for confirmation first.\n",
 	.help = "  --force                do not wait for the members to report that pods\n"
 		"                         have ended\n"
 		"  --ignore-budgets       evict even what budgets protect\n"
 		"  --timeout DURATION     how long to wait (default 0: without limit)\n",
 	.example = "  placet nodes drain east/n-7 --timeout=10m\n",
 	.exits = "0 all are drained, 1 some are not, 2 wrong usage",
-	.common = OPTIONS_DRY_RUN,
+	.common = OPTIONS_DRY_RUN | OPTIONS_YES | OPTIONS_API,
 	.args_min = 1,
 	.args_max = NODES_MAX,
 	.own = drain_own,
 	.take = set_option,
-	.check = check_args,
+	.check = check_drain,
 };
 
 static enum exit_code run_drain(int argc, char **argv)
@@ -360,7 +382,7 @@ static enum exit_code run_drain(int argc, char **argv)
 		.run = {.verb = NODES_CORDON, .next = on_next, .report = on_outcome}};
 
 	set.run.ctx = &set;
-	return cli_session_run(&drain_spec, argc, argv, set_run, &set);
+	return cli_session_run_either(&drain_spec, argc, argv, set_run, ask_drain, &set);
 }
 
 const struct command nodes_drain_command = {.words = "nodes drain",

@@ -3,13 +3,13 @@
  */
 #include "coord/cli/input/objects.h"
 #include "coord/cli/input/pods_args.h"
+#include "coord/cli/input/stored_intake.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
 #include "coord/cli/plan/plan_api.h"
 #include "coord/cli/plan/plan_print.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
-#include "coord/cli/session/stored_intake.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
 

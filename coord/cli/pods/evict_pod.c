@@ -10,6 +10,7 @@ static const struct option own[] = {
 
 static const struct options_spec spec = {
 	.words = "evict pod",
+	.of_store = "an eviction there deletes the pod",
 	.usage =
 		"<namespace>/<name>... | -f FILE | -l LABELS -n NAME | --all -n NAME [options]",
 	.about =

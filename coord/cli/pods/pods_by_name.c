@@ -1,7 +1,7 @@
 #include "coord/cli/pods/pods_by_name.h"
 
+#include "coord/cli/input/stored_intake.h"
 #include "coord/cli/session/cli_wait.h"
-#include "coord/cli/session/stored_intake.h"
 #include "coord/service/pods/pod_find.h"
 
 static enum pl_code each_of_files(const struct cli_session *cli,

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/input/stored_intake.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/confirm.h"
-#include "coord/cli/session/stored_intake.h"
 #include "store/base/duration.h"
 
 enum { TIMEOUT_MAX_MS = 86400000, SHOWN_ERRORS_MAX = 20 };

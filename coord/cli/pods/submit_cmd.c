@@ -9,12 +9,12 @@
 #include <stdio.h>
 
 #include "coord/cli/input/pods_args.h"
+#include "coord/cli/input/stored_intake.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/listing.h"
-#include "coord/cli/session/stored_intake.h"
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/service/submit/submit.h"
 #include "store/keys/keys.h"
@@ -385,6 +385,7 @@ static const struct option own[] = {
 
 static const struct options_spec spec = {
 	.words = "submit",
+	.of_store = "kubectl apply does it there, and makes no pods of workloads",
 	.usage = "-f FILE [options]",
 	.about =
 		"Submits pods: Pod objects, and the pods of Deployment, ReplicaSet,\n"

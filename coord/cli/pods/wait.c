@@ -96,6 +96,7 @@ static const struct option own[] = {
 
 static const struct options_spec spec = {
 	.words = "wait",
+	.of_store = "kubectl wait does it there",
 	.usage = "--for=bound|delete <namespace>/<name>... | -f FILE | -l LABELS | --all "
 		 "[options]",
 	.about =

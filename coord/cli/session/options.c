@@ -292,8 +292,10 @@ static enum pl_code choose_side(const struct options_spec *spec, struct options 
 		return api_opts_choose(&out->api, &out->store, &out->via_api, err);
 	if (api_opts_given(&out->api) || (api_opts_is_plugin() && out->store.by_default))
 		return pl_err_set(err, PL_INVALID,
-		                  "talks to the store, and not to the API: name the "
-		                  "store with --endpoints or PLACET_ENDPOINTS");
+		                  "talks to the store, and not to the API%s%s: name the "
+		                  "store with --endpoints or PLACET_ENDPOINTS",
+		                  spec->of_store == NULL ? "" : ", because ",
+		                  spec->of_store == NULL ? "" : spec->of_store);
 	return PL_OK;
 }
 

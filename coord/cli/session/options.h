@@ -51,7 +51,9 @@ struct options_spec {
 	const char *help;    /* of its own options, a line each; NULL: none */
 	const char *example; /* lines that may be typed, indented by two */
 	const char *exits;   /* exit statuses; NULL: the usual ones */
-	unsigned common;     /* OPTIONS_OUTPUT, ... */
+	const char *
+		of_store; /* why it does not ask the API: "the API ..."; NULL: not said */
+	unsigned common;  /* OPTIONS_OUTPUT, ... */
 	unsigned args_min, args_max;
 	const struct option *own; /* ends with a NULL name; NULL: none */
 	/* PL_INVALID: not a value for it. arg is NULL for one without. */

@@ -143,6 +143,7 @@ static const struct option drain_own[] = {
 
 static const struct options_spec drain_spec = {
 	.words = "shard drain",
+	.of_store = "kubectl patch shard does it there",
 	.usage = "<id> [options]",
 	.about =
 		"Asks a shard to hand all its partitions over to the others and to take no new\n"
@@ -161,6 +162,7 @@ static const struct options_spec drain_spec = {
 
 static const struct options_spec undrain_spec = {
 	.words = "shard undrain",
+	.of_store = "kubectl patch shard does it there",
 	.usage = "<id> [options]",
 	.about = "Revokes shard drain: the shard takes part again.\n",
 	.example = "  placet shard undrain east-0\n",

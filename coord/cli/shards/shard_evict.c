@@ -210,6 +210,7 @@ static enum pl_code evict_run(void *ctx, const struct cli_session *cli,
 
 static const struct options_spec spec = {
 	.words = "shard evict",
+	.of_store = "kubectl delete shard does it there",
 	.usage = "<id> [options]",
 	.about =
 		"Revokes the lease of a shard that hangs and still keeps its lease alive: its\n"

@@ -324,6 +324,7 @@ static const struct option own[] = {{"repair", no_argument, NULL, OPT_REPAIR}, {
 
 static const struct options_spec spec = {
 	.words = "fsck",
+	.of_store = "it checks the records themselves",
 	.usage = "[--repair] [options]",
 	.about =
 		"Reads all nodes, allocs, pods, gangs and registered rules at one revision and\n"

@@ -58,6 +58,7 @@ static enum pl_code restored_run(void *ctx, const struct cli_session *cli,
 
 static const struct options_spec spec = {
 	.words = "store restored",
+	.of_store = "the identity is the store's own",
 	.usage = "[options]",
 	.about =
 		"Tells all shards that etcd was restored from a snapshot, by a new incarnation\n"

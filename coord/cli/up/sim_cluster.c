@@ -210,6 +210,7 @@ static const struct option own[] = {{"cluster", required_argument, NULL, OPT_CLU
 
 static const struct options_spec spec = {
 	.words = "sim-cluster",
+	.of_store = "it plays the part of members, which write to the store",
 	.usage = "--cluster NAME --nodes N [options]",
 	.about =
 		"Registers simulated machines in zones and racks, of several shapes, some with\n"

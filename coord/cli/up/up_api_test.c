@@ -153,6 +153,76 @@ T_CASE_SECONDS(changes_are_told_through_the_api, 180)
 	down();
 }
 
+T_CASE_SECONDS(configurations_are_changed_through_the_api, 180)
+{
+	static const char *const set_file[] = {"config", "set",      "coord", "-f",
+	                                       "-",      "--server", url,     NULL};
+
+	up();
+	SAME("config", "get", "coord");
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=700", "--server", url), 0);
+	placet_prints("- .handover_ms: 2000\n+ .handover_ms: 700\n"
+	              "coord: version 1 is current\n");
+	SAME("config", "get", "coord");
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=700", "--server", url), 0);
+	placet_prints("coord: unchanged, version 1 is the same\n");
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=900", "--dry-run", "--server",
+	            url),
+	     0);
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=0", "--server", url), 1);
+	placet_says("handover_ms: want 1 to 60000");
+	T_EQ(placet_run("handover_ms: 800\n", set_file), 0);
+	placet_prints("coord: version 2 is current\n");
+	do
+		T_EQ(PLACET("config", "get", "--server", url), 0);
+	while (strstr(placet_rig.out, "coord       2         current   2/2") == NULL);
+	placet_prints("weights     0         default   2/2");
+	T_EQ(PLACET("config", "get", "coord", "--version", "1", "--server", url), 2);
+	placet_says("the API shows the current version only");
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=1", "--why", "x", "--server",
+	            url),
+	     2);
+	placet_says("--why: needs the store");
+	T_EQ(PLACET("config", "history", "coord", "--server", url), 2);
+	placet_says("not to the API, because the API shows the current version only");
+	down();
+}
+
+T_CASE_SECONDS(nodes_are_drained_through_the_api, 180)
+{
+	static const char budget[] =
+		"{\"kind\":\"PodDisruptionBudget\",\"apiVersion\":\"policy/v1\","
+		"\"metadata\":{\"name\":\"db\",\"namespace\":\"shop\"},\"spec\":"
+		"{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"app\":\"db\"}}}}";
+	static const char *const submit[] = {"submit",      "-f",     "-",
+	                                     "--endpoints", endpoint, NULL};
+	char cluster[32], name[32], node[72];
+
+	up();
+	T_EQ(placet_run(budget, submit), 0);
+	submit_pods();
+	do
+		T_EQ(PLACET("get", "pods", "shop/c", "--server", url), 0);
+	while (sscanf(placet_rig.out, "%*[^\n]\nshop c Bound %31s %31s", cluster, name) !=
+	       2);
+	(void)snprintf(node, sizeof node, "%s/%s", cluster, name);
+	T_EQ(PLACET("nodes", "drain", node, "--server", url), 1);
+	placet_says("--yes");
+	T_EQ(PLACET("nodes", "drain", node, "--dry-run", "--server", url), 0);
+	placet_prints("shop/c would go from sim-");
+	T_EQ(PLACET("nodes", "drain", node, "--yes", "--timeout", "1s", "--server", url),
+	     1);
+	placet_prints(" cordoned\n");
+	placet_says("1 pods are still there; 1 wait for their budgets");
+	T_EQ(PLACET("delete", "pdb", "shop/db", "--yes", "--endpoints", endpoint), 0);
+	T_EQ(PLACET("nodes", "drain", node, "--yes", "--server", url), 0);
+	placet_prints(" drained\n");
+	T_EQ(PLACET("get", "pods", "shop/c", "--server", url), 1);
+	T_EQ(PLACET("nodes", "drain", node, "--force", "--server", url), 2);
+	placet_says("--force: needs the store");
+	down();
+}
+
 T_CASE_SECONDS(pods_are_deleted_through_the_api, 180)
 {
 	static const char budget[] =

@@ -1,6 +1,6 @@
 /* The intake of files, by the PriorityClasses that the store has. */
-#ifndef COORD_CLI_SESSION_STORED_INTAKE_H
-#define COORD_CLI_SESSION_STORED_INTAKE_H
+#ifndef COORD_CLI_INPUT_STORED_INTAKE_H
+#define COORD_CLI_INPUT_STORED_INTAKE_H
 
 #include "coord/cli/input/pods_args.h"
 #include "coord/cli/session/cli_session.h"

@@ -1,4 +1,4 @@
-#include "coord/cli/session/stored_intake.h"
+#include "coord/cli/input/stored_intake.h"
 
 #include "coord/cli/session/listing.h"
 
