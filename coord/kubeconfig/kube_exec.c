@@ -37,8 +37,6 @@ struct kube_exec {
 	struct pl_err err;
 };
 
-extern char **environ;
-
 /* -- what it is told ------------------------------------------------------------------- */
 
 static void put_text(struct pl_json_out *out, const char *name, const char *text)
@@ -146,9 +144,11 @@ static bool same_name(const char *one, const char *other)
 
 static bool is_overridden(const char *variable, char *const *by, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		PL_ASSERT(by[i] != NULL);
 		if (same_name(by[i], variable))
 			return true;
+	}
 	return false;
 }
 
@@ -364,7 +364,7 @@ enum pl_code kube_exec_start(uv_loop_t *loop, const struct kubeconfig_target *ta
 {
 	const struct kubeconfig_exec *how = target->exec;
 	struct kube_exec *exec;
-	char **env;
+	char **env = NULL;
 	int rc;
 
 	if (how->interactive == KUBECONFIG_INTERACTIVE_ALWAYS && !takes_terminal(how))

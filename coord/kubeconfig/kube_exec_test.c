@@ -230,7 +230,14 @@ T_CASE(the_program_is_told_the_cluster)
 	close_client();
 }
 
-/* Makes the text of a JSON string of a file. */
+static void add_text(char text[TEXT_SIZE], const char *more)
+{
+	size_t len = strlen(text);
+
+	(void)snprintf(text + len, TEXT_SIZE - len, "%s", more);
+}
+
+/* Adds a file as the text of a JSON string. */
 static void add_pem(char *out, const char *dir, const char *name)
 {
 	char path[256];
@@ -244,7 +251,10 @@ static void add_pem(char *out, const char *dir, const char *name)
 	while ((c = fgetc(file)) != EOF && len + 3 < TEXT_SIZE) {
 		if (c == '\n')
 			out[len++] = '\\';
-		out[len++] = c == '\n' ? 'n' : (char)c;
+		if (c == '\n')
+			out[len++] = 'n';
+		else
+			out[len++] = (char)c;
 	}
 	out[len] = 0;
 	T_EQ(fclose(file), 0);
@@ -261,9 +271,9 @@ T_CASE(a_program_may_give_a_certificate)
 	               "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
 	               "\",\"status\":{\"clientCertificateData\":\"");
 	add_pem(text, certs, "client.pem");
-	(void)strcat(text, "\",\"clientKeyData\":\"");
+	add_text(text, "\",\"clientKeyData\":\"");
 	add_pem(text, certs, "client-key.pem");
-	(void)strcat(text, "\"}}");
+	add_text(text, "\"}}");
 	write_file("out", text);
 	(void)snprintf(path, sizeof path, "%s/ca.pem", certs);
 	rig.target.ca_file = path;

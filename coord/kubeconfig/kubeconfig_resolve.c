@@ -288,10 +288,11 @@ enum pl_code kubeconfig_resolve(struct kubeconfig *config, const char *context,
 	resolving.entry = found;
 	target.namespace = text_of(&resolving, "namespace");
 	code = find_part(&resolving, found, KUBECONFIG_CLUSTERS);
-	if (code == PL_OK)
+	if (code == PL_OK) {
+		PL_ASSERT(resolving.entry != NULL);
 		resolving.cluster = resolving.entry->part;
-	if (code == PL_OK)
 		code = take_cluster(&resolving, &target);
+	}
 	if (code == PL_OK)
 		code = find_part(&resolving, found, KUBECONFIG_USERS);
 	if (code == PL_OK && resolving.entry != NULL)
