@@ -239,16 +239,22 @@ static void empty_once(struct api_bench *bench, unsigned t, const char *space,
 	struct target *target = &bench->target[t];
 	struct api_load_opts opts;
 	struct api_load_result result;
+	double cpu_s = target_cpu_s(target), etcd_cpu_s = target_etcd_cpu_s(target);
 
-	(void)bench;
 	load_begin(target, API_LOAD_DELETE, &opts);
 	(void)snprintf(opts.path, sizeof opts.path,
 	               "/api/v1/namespaces/%s/pods?gracePeriodSeconds=0", space);
 	api_load_run(&target->live.loop, &opts, &result);
 	bench_say("%s: %u pods deleted in %.2f s", target->name, pods, result.wall_s);
-	if (figures != NULL)
-		figures_add(figures, t, "deletes_per_s", pods / result.wall_s, "1/s",
-		            FIGURE_HIGHER);
+	if (figures == NULL)
+		return;
+	figures_add(figures, t, "deletes_per_s", pods / result.wall_s, "1/s",
+	            FIGURE_HIGHER);
+	figures_add(figures, t, "server_cpu_us_per_delete",
+	            1e6 * (target_cpu_s(target) - cpu_s) / pods, "us", FIGURE_LOWER);
+	figures_add(figures, t, "etcd_cpu_us_per_delete",
+	            1e6 * (target_etcd_cpu_s(target) - etcd_cpu_s) / pods, "us",
+	            FIGURE_PLAIN);
 }
 
 static void case_begin(const struct api_bench *bench, struct figures *figures,
@@ -294,7 +300,7 @@ static void bulk_once(struct api_bench *bench, unsigned t, const char *space,
 	struct target *target = &bench->target[t];
 	struct api_load_opts opts;
 	struct api_load_result result;
-	double cpu_s = target_cpu_s(target);
+	double cpu_s = target_cpu_s(target), etcd_cpu_s = target_etcd_cpu_s(target);
 
 	make_namespace(target, space);
 	load_begin(target, API_LOAD_BULK_PODS, &opts);
@@ -310,10 +316,13 @@ static void bulk_once(struct api_bench *bench, unsigned t, const char *space,
 	(void)snprintf(opts.path, sizeof opts.path, "/api/v1/namespaces/%s/pods", space);
 	api_load_run(&target->live.loop, &opts, &result);
 	cpu_s = target_cpu_s(target) - cpu_s;
+	etcd_cpu_s = target_etcd_cpu_s(target) - etcd_cpu_s;
 	figures_add(figures, t, "bulk_creates_per_s", (double)result.done / result.wall_s,
 	            "1/s", FIGURE_HIGHER);
 	figures_add(figures, t, "server_cpu_us_per_create", 1e6 * cpu_s / pods, "us",
 	            FIGURE_LOWER);
+	figures_add(figures, t, "etcd_cpu_us_per_create", 1e6 * etcd_cpu_s / pods, "us",
+	            FIGURE_PLAIN);
 	figures_add(figures, t, "load_cpu_share", result.cpu_s / result.wall_s, "",
 	            FIGURE_PLAIN);
 	bench_say("%s: bulk: %.0f creations/s", target->name,
@@ -348,7 +357,7 @@ static void bind_once(struct api_bench *bench, unsigned t, const char *space,
 	struct target *target = &bench->target[t];
 	struct api_load_opts opts;
 	struct api_load_result result;
-	double cpu_s;
+	double cpu_s, etcd_cpu_s;
 
 	make_namespace(target, space);
 	load_begin(target, API_LOAD_CREATE_PODS, &opts);
@@ -361,13 +370,17 @@ static void bind_once(struct api_bench *bench, unsigned t, const char *space,
 	api_load_run(&target->live.loop, &opts, &result);
 	opts.what = API_LOAD_BIND;
 	cpu_s = target_cpu_s(target);
+	etcd_cpu_s = target_etcd_cpu_s(target);
 	api_load_run(&target->live.loop, &opts, &result);
 	cpu_s = target_cpu_s(target) - cpu_s;
+	etcd_cpu_s = target_etcd_cpu_s(target) - etcd_cpu_s;
 	figures_add(figures, t, "binds_per_s", (double)result.done / result.wall_s, "1/s",
 	            FIGURE_HIGHER);
 	figures_add(figures, t, "bind_p99_ms", result.p99_ms, "ms", FIGURE_LOWER);
 	figures_add(figures, t, "server_cpu_us_per_bind", 1e6 * cpu_s / pods, "us",
 	            FIGURE_LOWER);
+	figures_add(figures, t, "etcd_cpu_us_per_bind", 1e6 * etcd_cpu_s / pods, "us",
+	            FIGURE_PLAIN);
 	bench_say("%s: %.0f bindings/s", target->name,
 	          (double)result.done / result.wall_s);
 }
