@@ -256,6 +256,25 @@ static void on_timer(void *ctx)
 	}
 }
 
+/* A Node as the informer has it, for bindings. */
+static bool know_node(void *ctx, struct pl_span cluster, struct pl_span name,
+                      struct pod_value *out)
+{
+	struct api_server *server = ctx;
+	const struct schema_resource *nodes = schema_resource_find(
+		(struct pl_span){0}, PL_SPAN_LIT("v1"), PL_SPAN_LIT("nodes"));
+	char text[MEMBER_NAME_SIZE];
+	size_t len = member_name_join(cluster, name, text);
+	struct object object;
+
+	if (!source_get(&server->sources, nodes, (struct pl_span){0}, pl_span(text, len),
+	                &object))
+		return false;
+	*out = (struct pod_value){object.part[OBJECT_MAIN]->mod_revision,
+	                          object.part[OBJECT_MAIN]->value};
+	return true;
+}
+
 static void open_sources(struct api_server *server, const struct meta *meta)
 {
 	struct sources_opts sources = {
@@ -270,6 +289,10 @@ static void open_sources(struct api_server *server, const struct meta *meta)
 	};
 	struct write_queue_opts writes = {.kv = server->opts.kv,
 	                                  .timeout_ms = TIMEOUT_MS};
+	const struct pod_change_queue_opts pods = {.service = &server->api.service,
+	                                           .wall_ms = wall_ms,
+	                                           .know = know_node,
+	                                           .ctx = server};
 	const struct event_store_opts events = {
 		.all_max = server->opts.events_max,
 		.namespace_max = server->opts.events_in_namespace_max};
@@ -287,8 +310,7 @@ static void open_sources(struct api_server *server, const struct meta *meta)
 	if (watch_hub_init(&server->hub, &err) == PL_OK) {
 		server->has_hub = true;
 		if (write_queue_open(&writes, &server->api.writes, &err) == PL_OK &&
-		    pod_change_queue_open(&server->api.service, wall_ms, server,
-		                          &server->api.pods, &err) == PL_OK &&
+		    pod_change_queue_open(&pods, &server->api.pods, &err) == PL_OK &&
 		    event_store_open(&server->api, &events, &server->api.events, &err) ==
 		            PL_OK &&
 		    sources_open(&sources, &server->sources, &err) == PL_OK) {

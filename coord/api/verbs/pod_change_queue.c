@@ -14,9 +14,7 @@ struct pod_change_run {
 };
 
 struct pod_change_queue {
-	const struct service *service;
-	int64_t (*wall_ms)(void *ctx);
-	void *ctx;
+	struct pod_change_queue_opts opts;
 	struct pl_list waiting;
 	struct pl_timer kick;
 	struct pod_change_run run[POD_CHANGE_RUNS];
@@ -25,7 +23,7 @@ struct pod_change_queue {
 static void kick(struct pod_change_queue *queue)
 {
 	if (!pl_timer_is_set(&queue->kick))
-		pl_timer_set(&queue->kick, kv_now_ms(queue->service->kv));
+		pl_timer_set(&queue->kick, kv_now_ms(queue->opts.service->kv));
 }
 
 static bool is_same_pod(const struct pod_change *a, const struct pod_change *b)
@@ -57,6 +55,15 @@ static void on_report(void *ctx, uint32_t at, const struct pod_change_result *re
 	PL_ASSERT(at < run->count && pending != NULL);
 	run->pending[at] = NULL;
 	pending->done(pending, result, NULL);
+}
+
+static bool on_know(void *ctx, struct pl_span cluster, struct pl_span name,
+                    struct pod_value *node)
+{
+	const struct pod_change_run *run = ctx;
+	const struct pod_change_queue_opts *opts = &run->queue->opts;
+
+	return opts->know(opts->ctx, cluster, name, node);
 }
 
 static void on_done(void *ctx, const struct pl_err *err)
@@ -99,15 +106,16 @@ static void start_run(struct pod_change_run *run)
 	struct pod_change_queue *queue = run->queue;
 	struct pod_changes_opts opts = {.change = run->change,
 	                                .count = run->count,
-	                                .who = queue->service->user,
-	                                .wall_ms = queue->wall_ms(queue->ctx),
+	                                .who = queue->opts.service->user,
+	                                .wall_ms = queue->opts.wall_ms(queue->opts.ctx),
+	                                .know = on_know,
 	                                .report = on_report,
 	                                .done = on_done,
 	                                .ctx = run};
 	struct pl_err err = {0};
 
 	run->busy = true;
-	if (pod_changes_start(queue->service, &opts, &run->changes, &err) != PL_OK)
+	if (pod_changes_start(queue->opts.service, &opts, &run->changes, &err) != PL_OK)
 		on_done(run, &err);
 }
 
@@ -127,21 +135,18 @@ static void on_kick(void *ctx)
 	}
 }
 
-enum pl_code pod_change_queue_open(const struct service *service,
-                                   int64_t (*wall_ms)(void *ctx), void *ctx,
+enum pl_code pod_change_queue_open(const struct pod_change_queue_opts *opts,
                                    struct pod_change_queue **out, struct pl_err *err)
 {
 	struct pod_change_queue *queue = pl_calloc(1, sizeof *queue);
 
 	if (queue == NULL)
 		return pl_err_set(err, PL_NOMEM, "a queue of pod changes");
-	queue->service = service;
-	queue->wall_ms = wall_ms;
-	queue->ctx = ctx;
+	queue->opts = *opts;
 	pl_list_init(&queue->waiting);
 	for (unsigned i = 0; i < POD_CHANGE_RUNS; i++)
 		queue->run[i].queue = queue;
-	if (pl_timer_init(&queue->kick, kv_timers(service->kv), on_kick, queue) !=
+	if (pl_timer_init(&queue->kick, kv_timers(opts->service->kv), on_kick, queue) !=
 	    PL_OK) {
 		free(queue);
 		return pl_err_set(err, PL_NOMEM, "a queue of pod changes");

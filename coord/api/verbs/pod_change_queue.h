@@ -24,9 +24,17 @@ struct pending_change {
 
 struct pod_change_queue;
 
-/* service, wall_ms and ctx are borrowed. */
-PL_NODISCARD enum pl_code pod_change_queue_open(const struct service *service,
-                                                int64_t (*wall_ms)(void *ctx), void *ctx,
+/* All of it is borrowed. */
+struct pod_change_queue_opts {
+	const struct service *service;
+	int64_t (*wall_ms)(void *ctx);
+	/* A Node as the informer has it; as of pod_changes.h. */
+	bool (*know)(void *ctx, struct pl_span cluster, struct pl_span name,
+	             struct pod_value *node);
+	void *ctx;
+};
+
+PL_NODISCARD enum pl_code pod_change_queue_open(const struct pod_change_queue_opts *opts,
                                                 struct pod_change_queue **out,
                                                 struct pl_err *err);
 /* Nothing waits and nothing is under way. Takes NULL. */

@@ -331,3 +331,107 @@ T_CASE(known_values_are_compared_and_read_when_they_are_outdated)
 		down();
 	}
 }
+
+static uint32_t take_reads(struct pod_batch *batch)
+{
+	struct kv_req *op, req;
+	uint32_t count = reads_of(batch, &op);
+
+	req = (struct kv_req){.op = KV_TXN, .txn = {.then = op, .then_count = count}};
+	T_EQ(kit_call(&kit, &req), PL_OK);
+	T_OK(pod_batch_take(batch, op, &kit.result, count, &kit.err), &kit.err);
+	return count;
+}
+
+/* The Node has grown since the caller heard of it: what it knew has no room, and is read
+ * before anything is refused. */
+T_CASE(nothing_is_refused_by_what_is_only_known)
+{
+	struct pod_batch batch;
+	struct txn_builder builder;
+	struct pod_value node;
+	char room[600];
+	uint32_t at, asked;
+
+	for (unsigned i = 0; i < 2; i++) {
+		up();
+		put_node("n-1", i == 0 ? "0" : "4", EMPTY);
+		put_spec(0, "", "");
+		bind_pod(0);
+		node = value_of(node_key("nodes", "n-1"), room, sizeof room);
+		if (i == 0)
+			put_node("n-1", "4", EMPTY);
+		pod_batch_init(&batch, PARTITIONS, "api-1");
+		pod_batch_begin(&batch);
+		T_OK(pod_batch_add(&batch, &change[0], &at, &kit.err), &kit.err);
+		pod_batch_know_node(&batch, PL_SPAN_LIT("east"), PL_SPAN_LIT("n-1"), NULL,
+		                    &node);
+		T_EQ(take_reads(&batch), 3); /* the alloc, and two registries */
+		if (i == 0) {
+			T_OK(pod_batch_build(&batch, &builder, &kit.arena,
+			                     (struct kv_limits){0}, 1000, &asked,
+			                     &kit.err),
+			     &kit.err);
+			T_EQ(asked, 0);
+			T_TRUE(!batch.pod[at].done);
+			T_EQ(take_reads(&batch), 2);
+		}
+		T_EQ(commit(&batch), BUILDER_OURS);
+		pod_batch_done(&batch);
+		down();
+	}
+}
+
+static struct pod_value known_node;
+static unsigned asked_about;
+
+static bool on_know(void *ctx, struct pl_span cluster, struct pl_span name,
+                    struct pod_value *out)
+{
+	(void)ctx;
+	T_SPAN(cluster, PL_SPAN_LIT("east"));
+	T_SPAN(name, PL_SPAN_LIT("n-1"));
+	asked_about++;
+	*out = known_node;
+	return known_node.rev != 0;
+}
+
+/* Right, outdated, or not known: the pods are bound, and the one without room is refused. */
+T_CASE(bindings_ask_the_caller_for_nodes)
+{
+	const struct pod_changes_opts opts = {.change = change,
+	                                      .count = 2,
+	                                      .who = "api-1",
+	                                      .wall_ms = 1000,
+	                                      .know = on_know,
+	                                      .report = on_report,
+	                                      .done = on_done};
+	static const char *const cpus[] = {"500m", "0", "4", "500m"};
+	struct pod_changes *changes;
+	char room[600];
+
+	for (unsigned i = 0; i < 4; i++) {
+		up();
+		put_node("n-1", cpus[i], EMPTY);
+		known_node = value_of(node_key("nodes", "n-1"), room, sizeof room);
+		put_node("n-1", "500m", EMPTY);
+		if (i == 0)
+			known_node.rev = rev_at(node_key("nodes", "n-1"));
+		if (i == 3)
+			known_node = (struct pod_value){0};
+		for (unsigned pod = 0; pod < 2; pod++) {
+			put_spec(pod, "", "");
+			bind_pod(pod);
+		}
+		asked_about = dones = reports = 0;
+		T_OK(pod_changes_start(&service, &opts, &changes, &kit.err), &kit.err);
+		kit_until(&kit, kit.now_ms + 1000);
+		T_EQ(dones, 1);
+		T_EQ(reports, 2);
+		T_TRUE(asked_about > 0);
+		was_done(0);
+		was_refused(1, POD_REFUSAL_ROOM);
+		T_EQ(rev_at(node_key("alloc", "n-1")), result[0].revision);
+		down();
+	}
+}

@@ -15,8 +15,16 @@ void pod_batch_init(struct pod_batch *batch, uint32_t partitions, const char *wh
 	pl_arena_init(&batch->made, CHUNK, ROOM_MAX);
 }
 
+static void drop_pods(struct pod_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->pods; i++)
+		pod_drop(&batch->model, &batch->pod[i].is);
+	batch->pods = batch->nodes = 0;
+}
+
 void pod_batch_done(struct pod_batch *batch)
 {
+	drop_pods(batch);
 	rule_locks_done(&batch->locks);
 	pl_arena_done(&batch->arena);
 	pl_arena_done(&batch->made);
@@ -25,7 +33,7 @@ void pod_batch_done(struct pod_batch *batch)
 
 void pod_batch_begin(struct pod_batch *batch)
 {
-	batch->pods = batch->nodes = 0;
+	drop_pods(batch);
 	pl_arena_reset(&batch->arena);
 	pl_arena_reset(&batch->made);
 }
@@ -76,37 +84,46 @@ static bool has_pod(const struct pod_batch *batch, const struct builder_pod *pod
 	return false;
 }
 
+/* Finds out what the change is, and which node it concerns. */
+static enum pl_code settle_change(struct pod_batch *batch, struct batch_pod *pod,
+                                  struct pl_err *err)
+{
+	struct batch_node *node = NULL;
+	struct pl_span at[2];
+	struct pl_err why = {0};
+	enum pl_code code = pod_judge(batch, pod, at, err);
+
+	pl_arena_reset(&batch->made);
+	if (code != PL_OK || pod->done ||
+	    (pod->kind != POD_BINDING && pod->kind != POD_EDIT_PLACED))
+		return code;
+	code = node_get(batch, at, &node, &why);
+	if (code == PL_NOMEM)
+		*err = why;
+	else if (code != PL_OK)
+		code = pod_refuse(batch, pod, POD_REFUSAL_NODE, why.msg, err);
+	else
+		pod->node = (uint32_t)(node - batch->node);
+	if (code == PL_OK && pod->node != POD_BATCH_NO_NODE)
+		node->binds |= pod->kind == POD_BINDING;
+	return code;
+}
+
 enum pl_code pod_batch_add(struct pod_batch *batch, const struct pod_change *change,
                            uint32_t *out, struct pl_err *err)
 {
 	struct batch_pod *pod = &batch->pod[batch->pods];
-	struct batch_node *node = NULL;
-	struct pl_span at[2];
 	enum pl_code code;
 
 	PL_ASSERT(change->spec.rev != 0);
 	if (batch->pods == POD_BATCH_MAX || has_pod(batch, &change->pod))
 		return pl_err_set(err, PL_BUSY, "the transaction has no room for a pod");
 	*pod = (struct batch_pod){.change = *change, .node = POD_BATCH_NO_NODE};
-	code = pod_judge(batch, pod, at, err);
-	pl_arena_reset(&batch->made);
-	if (code != PL_OK)
+	code = settle_change(batch, pod, err);
+	if (code != PL_OK) {
+		pod_drop(&batch->model, &pod->is);
 		return code;
-	if (!pod->done && (pod->kind == POD_BINDING || pod->kind == POD_EDIT_PLACED)) {
-		struct pl_err why = {0};
-
-		code = node_get(batch, at, &node, &why);
-		if (code == PL_NOMEM)
-			*err = why;
-		else if (code != PL_OK)
-			code = pod_refuse(batch, pod, POD_REFUSAL_NODE, why.msg, err);
-		else
-			pod->node = (uint32_t)(node - batch->node);
-		if (code != PL_OK)
-			return code;
 	}
-	if (pod->node != POD_BATCH_NO_NODE)
-		batch->node[pod->node].binds |= pod->kind == POD_BINDING;
 	*out = batch->pods++;
 	return PL_OK;
 }
@@ -132,9 +149,12 @@ void pod_batch_know_node(struct pod_batch *batch, struct pl_span cluster,
 
 	if (to == NULL)
 		return;
-	to->alloc = *alloc;
+	if (alloc != NULL) {
+		to->alloc = *alloc;
+		to->has_alloc = true;
+	}
 	to->node = *node;
-	to->read = to->known = true;
+	to->has_node = to->known = true;
 }
 
 enum pl_code pod_batch_know_rules(struct pod_batch *batch, struct pl_span namespace,
@@ -201,6 +221,14 @@ static void read_registry(struct pod_batch *batch, struct batch_reads *reads,
 		add_read(reads, key);
 }
 
+static void read_node(struct batch_reads *reads, const struct batch_node *node)
+{
+	if (!node->has_alloc)
+		add_read(reads, pod_batch_node_key(reads->arena, KEYS_ALLOC, node));
+	if (!node->has_node)
+		add_read(reads, pod_batch_node_key(reads->arena, KEYS_NODE, node));
+}
+
 enum pl_code pod_batch_reads(struct pod_batch *batch, uint32_t most,
                              struct pl_arena *arena, struct kv_req **op, uint32_t *count)
 {
@@ -214,12 +242,7 @@ enum pl_code pod_batch_reads(struct pod_batch *batch, uint32_t most,
 	if (reads.op == NULL)
 		return PL_NOMEM;
 	for (uint32_t i = 0; i < batch->nodes && reads.count + 2 <= reads.most; i++)
-		if (!batch->node[i].read) {
-			add_read(&reads,
-			         pod_batch_node_key(arena, KEYS_ALLOC, &batch->node[i]));
-			add_read(&reads,
-			         pod_batch_node_key(arena, KEYS_NODE, &batch->node[i]));
-		}
+		read_node(&reads, &batch->node[i]);
 	for (uint32_t i = 0; i < batch->pods; i++)
 		if (!batch->pod[i].done && batch->pod[i].relabels) {
 			read_registry(batch, &reads, PL_SPAN_LIT(""));
@@ -247,10 +270,14 @@ static enum pl_code take_one(struct pod_batch *batch, struct pl_span key,
 			record == NULL ? PL_SPAN_LIT("") : record->value, err);
 	node = node_find(batch, id.scope, id.name);
 	PL_ASSERT(node != NULL);
-	code = keep_value(batch, record,
-	                  id.kind == KEYS_ALLOC ? &node->alloc : &node->node);
-	node->read = true;
-	node->known = false;
+	if (id.kind == KEYS_ALLOC) {
+		code = keep_value(batch, record, &node->alloc);
+		node->has_alloc = true;
+	} else {
+		code = keep_value(batch, record, &node->node);
+		node->has_node = true;
+		node->known = false;
+	}
 	return code == PL_OK ? PL_OK : pl_err_set(err, code, "keep a node");
 }
 

@@ -104,6 +104,7 @@ struct batch_pod {
 	uint32_t named; /* END: the partition of the pod's name */
 	uint32_t entry; /* in the builder; if exact, the next one compares the spec */
 	struct pl_span state;
+	struct pod is; /* BIND: the pod of the spec; has no spec otherwise */
 	enum pod_refusal refusal;
 	const char *why; /* in the arena */
 };
@@ -112,11 +113,11 @@ struct batch_pod {
 struct batch_node {
 	struct builder_node key;
 	struct pod_value alloc, node; /* rev 0: absent */
-	bool read;                    /* both are as they stood at one moment, or known */
-	bool known;                   /* the caller gave them, perhaps of two moments */
-	bool binds;                   /* a binding is among its changes */
-	bool touched;                 /* in the transaction that was built last */
-	bool broken;                  /* the alloc is malformed */
+	bool has_alloc, has_node;     /* both are as they stood at one moment, or known */
+	bool known;   /* the caller gave the Node: the alloc may be newer */
+	bool binds;   /* a binding is among its changes */
+	bool touched; /* in the transaction that was built last */
+	bool broken;  /* the alloc is malformed */
 	struct alloc_change change;
 };
 
@@ -143,8 +144,9 @@ PL_NODISCARD enum pl_code pod_batch_add(struct pod_batch *batch,
                                         const struct pod_change *change, uint32_t *out,
                                         struct pl_err *err);
 
-/* A node's alloc and Node, if the caller knows them: they are not read then. Borrowed until
- * the batch begins anew; of a node that no change concerns they are ignored. */
+/* A node's Node, and its alloc (NULL: not known), if the caller knows them: they are not
+ * read then. Borrowed until the batch begins anew; of a node that no change concerns they
+ * are ignored. A binding is refused only by what was read. */
 void pod_batch_know_node(struct pod_batch *batch, struct pl_span cluster,
                          struct pl_span name, const struct pod_value *alloc,
                          const struct pod_value *node);

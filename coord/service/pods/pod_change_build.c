@@ -32,6 +32,22 @@ static enum step refuse(struct batch_build *build, struct batch_pod *pod,
 	return code == PL_OK ? STEP_REFUSED : failed(build, code);
 }
 
+static void forget_node(struct batch_node *node)
+{
+	node->has_alloc = node->has_node = node->known = false;
+}
+
+/* The change is refused by what the caller knew of the node, which may be outdated: both
+ * values are read first. */
+static bool wants_read(struct batch_node *node)
+{
+	if (!node->known)
+		return false;
+	if (!node->touched)
+		forget_node(node);
+	return true;
+}
+
 /* The first change of the node in this transaction reads its alloc. */
 static enum step open_alloc(struct batch_build *build, struct batch_pod *pod,
                             struct batch_node *node)
@@ -47,7 +63,8 @@ static enum step open_alloc(struct batch_build *build, struct batch_pod *pod,
 		return failed(build, code);
 	node->broken = code != PL_OK;
 	if (node->broken && pod->kind == POD_BINDING)
-		return refuse(build, pod, POD_REFUSAL_NODE, why.msg);
+		return wants_read(node) ? STEP_LATER
+		                        : refuse(build, pod, POD_REFUSAL_NODE, why.msg);
 	return STEP_ADDED;
 }
 
@@ -103,7 +120,7 @@ static enum step list_pod(struct batch_build *build, struct batch_pod *pod,
 	if (code == PL_NOMEM)
 		return failed(build, code);
 	/* Others of this transaction may be in the way, and their commit may fail. */
-	if (node->touched && parsed)
+	if ((node->touched && parsed) || wants_read(node))
 		return STEP_LATER;
 	return refuse(build, pod, parsed ? POD_REFUSAL_ROOM : POD_REFUSAL_NODE, why.msg);
 }
@@ -114,8 +131,12 @@ static enum step bind_pod(struct batch_build *build, struct batch_pod *pod,
 	struct batch_node *node = &build->batch->node[pod->node];
 	enum step step;
 
+	if (!node->has_alloc || !node->has_node)
+		return STEP_LATER;
 	if (node->node.rev == 0 || node->alloc.rev == 0)
-		return refuse(build, pod, POD_REFUSAL_NODE, "there is no such node");
+		return wants_read(node) ? STEP_LATER
+		                        : refuse(build, pod, POD_REFUSAL_NODE,
+		                                 "there is no such node");
 	step = open_alloc(build, pod, node);
 	if (step == STEP_ADDED)
 		step = list_pod(build, pod, is, node);
@@ -165,15 +186,9 @@ static enum step add_locks_of(struct batch_build *build, struct batch_pod *pod,
 
 static enum step prepare_binding(struct batch_build *build, struct batch_pod *pod)
 {
-	struct pod is = {0};
-	struct pl_err why = {0};
-	enum pl_code code = pod_of_value(build->batch, pod->change.spec.value, &is, &why);
-	enum step step = code == PL_OK ? bind_pod(build, pod, &is) : failed(build, code);
+	enum step step = bind_pod(build, pod, &pod->is);
 
-	if (step == STEP_ADDED)
-		step = add_locks(build, pod, &is);
-	pod_drop(&build->batch->model, &is);
-	return step;
+	return step == STEP_ADDED ? add_locks(build, pod, &pod->is) : step;
 }
 
 static enum step prepare(struct batch_build *build, struct batch_pod *pod)
@@ -346,12 +361,22 @@ static uint32_t count_open(const struct pod_batch *batch)
 	return count;
 }
 
+static bool waits_for_reads(const struct pod_batch *batch, const struct batch_pod *pod)
+{
+	const struct batch_node *node;
+
+	if (pod->kind != POD_BINDING)
+		return false;
+	node = &batch->node[pod->node];
+	return !node->has_alloc || !node->has_node;
+}
+
 /* The one change that does not fit even alone: its node's alloc has no more bytes for a
  * pod, or it is too large. */
 static enum pl_code refuse_large(struct pod_batch *batch, struct pl_err *err)
 {
 	for (uint32_t i = 0; i < batch->pods; i++)
-		if (!batch->pod[i].done)
+		if (!batch->pod[i].done && !waits_for_reads(batch, &batch->pod[i]))
 			return pod_refuse(batch, &batch->pod[i], POD_REFUSAL_ROOM,
 			                  "it does not fit into a transaction with the "
 			                  "pods and rules that it concerns",
@@ -375,7 +400,8 @@ enum pl_code pod_batch_build(struct pod_batch *batch, struct txn_builder *builde
 		step = build_some(&build, most, asked);
 		if (step == STEP_FAILED)
 			return err->code;
-		if (step == STEP_ADDED && *asked > 0)
+		/* Where none was asked for, those that are left wait for reads. */
+		if (step == STEP_ADDED)
 			return PL_OK;
 		if (step == STEP_FULL && most == 1 && refuse_large(batch, err) != PL_OK)
 			return err->code;
@@ -395,7 +421,7 @@ static void forget_read(struct pod_batch *batch, bool succeeded)
 {
 	for (uint32_t i = 0; i < batch->nodes; i++)
 		if (batch->node[i].touched)
-			batch->node[i].read = false;
+			forget_node(&batch->node[i]);
 	if (!succeeded || rule_locks_registers(&batch->locks))
 		rule_locks_forget(&batch->locks);
 }

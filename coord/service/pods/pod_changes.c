@@ -72,6 +72,28 @@ static bool has_open(const struct pod_changes *changes)
 	return false;
 }
 
+/* Gives the batch the Node that a binding needs, if the caller knows it: half of what would
+ * be read. False: no memory. */
+static bool know_node(struct pod_changes *changes, uint32_t at)
+{
+	struct pod_batch *batch = &changes->batch;
+	const struct batch_pod *pod = &batch->pod[at];
+	struct batch_node *node;
+	struct pod_value value;
+
+	if (changes->opts.know == NULL || pod->done || pod->kind != POD_BINDING)
+		return true;
+	node = &batch->node[pod->node];
+	if (node->has_node || !changes->opts.know(changes->opts.ctx, node->key.cluster,
+	                                          node->key.name, &value))
+		return true;
+	value.value = pl_arena_dup(&batch->arena, value.value);
+	if (value.value.at == NULL)
+		return false;
+	pod_batch_know_node(batch, node->key.cluster, node->key.name, NULL, &value);
+	return true;
+}
+
 static void fill_batch(struct pod_changes *changes)
 {
 	struct pl_err err = {0};
@@ -91,6 +113,10 @@ static void fill_batch(struct pod_changes *changes)
 		}
 		changes->number[at] = changes->next++;
 		changes->reported[at] = false;
+		if (!know_node(changes, at)) {
+			changes_fail_with(changes, PL_NOMEM);
+			return;
+		}
 	}
 }
 

@@ -44,6 +44,10 @@ struct pod_changes_opts {
 	uint32_t count;
 	const char
 		*who; /* the writer, in states and locks; no longer than a name may be */
+	/* A Node that the caller knows, perhaps not the newest, borrowed for the call. NULL, or
+	 * false: it is read. */
+	bool (*know)(void *ctx, struct pl_span cluster, struct pl_span name,
+	             struct pod_value *node);
 	int64_t wall_ms;      /* for states */
 	uint64_t patience_ms; /* 0: the default of bulk_writer.h */
 	/* Once for each change, in any order. */

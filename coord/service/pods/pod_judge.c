@@ -269,8 +269,7 @@ static enum pl_code judge_binding(struct pod_batch *batch, struct batch_pod *pod
 {
 	struct binding_fault fault = {0};
 	struct pl_err why = {0};
-	struct pod is = {0};
-	enum pl_code code = pod_of_value(batch, pod->change.spec.value, &is, &why);
+	enum pl_code code = pod_of_value(batch, pod->change.spec.value, &pod->is, &why);
 
 	if (code == PL_NOMEM)
 		return pl_err_set(err, PL_NOMEM, "read a pod");
@@ -279,10 +278,9 @@ static enum pl_code judge_binding(struct pod_batch *batch, struct batch_pod *pod
 	if (code != PL_OK)
 		fault = (struct binding_fault){POD_REFUSAL_MALFORMED, why.msg};
 	else
-		fault = fault_of_pod(&batch->model, &is, &pod->change);
+		fault = fault_of_pod(&batch->model, &pod->is, &pod->change);
 	if (fault.refusal == POD_REFUSAL_NONE)
 		fault = fault_of_state(state);
-	pod_drop(&batch->model, &is);
 	return fault.refusal == POD_REFUSAL_NONE
 	               ? PL_OK
 	               : pod_refuse(batch, pod, fault.refusal, fault.why, err);
