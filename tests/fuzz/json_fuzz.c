@@ -79,7 +79,7 @@ static bool same_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* As deep as the limits. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the limits */
 static void expect_same(const struct cJSON *one, const struct cJSON *two)
 {
 	for (; one != NULL && two != NULL; one = one->next, two = two->next) {
