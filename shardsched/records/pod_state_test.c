@@ -343,9 +343,8 @@ T_CASE(transition_follows_from_ask_and_ended)
 /* The place is given back, and the keys stay. */
 T_CASE(finalizers_keep_the_keys_and_nothing_else)
 {
-	struct pod_state state = {.phase = STATE_BOUND,
-	                          .ask = STATE_ASK_DELETE,
-	                          .awaits_finalizers = true};
+	struct pod_state state = {
+		.phase = STATE_BOUND, .ask = STATE_ASK_DELETE, .awaits_finalizers = true};
 
 	T_EQ(state_transition(&state), STATE_TRANSITION_TERMINATE);
 	for (unsigned phase = STATE_BOUND; phase <= STATE_TERMINATING; phase++)
