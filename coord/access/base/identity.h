@@ -4,7 +4,7 @@
  * Invariants: the user is never empty and at most IDENTITY_NAME_MAX bytes, as each group,
  * without bytes below a space. An authenticated identity has the group
  * "system:authenticated", one without a credential "system:unauthenticated". Names that
- * begin with "system:" come from certificates, token files and placetd only. No part of an
+ * begin with "system:" never come from signed tokens. No part of an
  * identity is secret, so each may be logged. Borrowed from the arena that it was made in.
  */
 #ifndef COORD_ACCESS_BASE_IDENTITY_H
