@@ -39,7 +39,7 @@ static void run_post_filters(struct engine *engine, const struct profile *profil
 static enum pl_code spec_with_labels(struct engine *engine, const struct pod *pod,
                                      const struct spec **out, struct pl_err *err)
 {
-	struct identity identity = pod_identity(pod);
+	struct identity_labels identity = pod_identity(pod);
 	enum pl_code code;
 	struct pod is;
 

@@ -45,7 +45,7 @@ static enum pl_code move_to_class(struct engine *engine, struct engine_pod *entr
 static enum pl_code promote_pod(struct engine *engine, struct pl_arena *arena,
                                 struct engine_pod *entry, struct pl_err *err)
 {
-	const struct identity identity = pod_identity(&entry->pod);
+	const struct identity_labels identity = pod_identity(&entry->pod);
 	struct pod was, is;
 	enum pl_code code;
 

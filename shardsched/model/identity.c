@@ -140,10 +140,10 @@ static bool may_be_identity(const struct model *model, const struct draft_meta *
 
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
                                   const struct draft_meta *meta,
-                                  struct identity *identity)
+                                  struct identity_labels *identity)
 {
 	struct draft_pairs left = {.at = NULL};
-	struct identity found = {0};
+	struct identity_labels found = {0};
 	bool has_index = false;
 
 	for (uint32_t i = 0; i < meta->labels.count; i++) {
@@ -182,7 +182,7 @@ struct draft_pairs identity_split(const struct model *model, struct pl_arena *ar
 }
 
 struct pl_span identity_value(const struct model *model, enum identity_key key,
-                              uint32_t name, const struct identity *identity,
+                              uint32_t name, const struct identity_labels *identity,
                               char room[PL_NUM_TEXT_SIZE])
 {
 	if (key == IDENTITY_POD_NAME)
@@ -191,7 +191,7 @@ struct pl_span identity_value(const struct model *model, enum identity_key key,
 }
 
 static bool is_due_label(const struct model *model, enum identity_key key, uint32_t name,
-                         const struct identity *identity)
+                         const struct identity_labels *identity)
 {
 	const struct identities *all = &model->identities;
 	char room[PL_NUM_TEXT_SIZE];
@@ -207,7 +207,7 @@ static bool is_due_label(const struct model *model, enum identity_key key, uint3
 }
 
 uint32_t identity_due_labels(const struct model *model, uint32_t name,
-                             const struct identity *identity)
+                             const struct identity_labels *identity)
 {
 	uint32_t due = 0;
 

@@ -1,7 +1,7 @@
 /*
  * Identity labels: labels that tell the replicas of a workload apart, the pod's name and
  * its index. With them in the class each replica of a StatefulSet or an indexed Job would
- * be a class of its own. So they are kept in the pod (struct identity) and left out of
+ * be a class of its own. So they are kept in the pod (struct identity_labels) and left out of
  * its class as long as no selector in the model can tell the difference:
  *
  *	In, NotIn              the label is in the class of pods with one of the values;
@@ -51,7 +51,7 @@ struct identities {
 };
 
 /* The identity labels that a pod's class leaves out. */
-struct identity {
+struct identity_labels {
 	uint32_t index;
 	uint32_t keys; /* 1 << enum identity_key | ... */
 };
@@ -67,18 +67,18 @@ void identity_remove_selector(struct model *model, const struct selector *select
  * an empty set of labels means something else to budgets. */
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
                                   const struct draft_meta *meta,
-                                  struct identity *identity);
+                                  struct identity_labels *identity);
 
 /* The left-out labels of a pod with that name that selectors ask for by now: a bit for
  * each key. */
 uint32_t identity_due_labels(const struct model *model, uint32_t name,
-                             const struct identity *identity);
+                             const struct identity_labels *identity);
 
 /* The key of an identity label; and its value for a pod of that name, which is in room or
  * is the name itself. */
 struct pl_span identity_key_text(enum identity_key key);
 struct pl_span identity_value(const struct model *model, enum identity_key key,
-                              uint32_t name, const struct identity *identity,
+                              uint32_t name, const struct identity_labels *identity,
                               char room[PL_NUM_TEXT_SIZE]);
 
 #endif

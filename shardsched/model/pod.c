@@ -17,7 +17,7 @@ enum pl_code pod_make(struct model *model, struct pl_arena *arena,
 {
 	struct maker maker;
 	struct pod made = {0};
-	struct identity identity;
+	struct identity_labels identity;
 	enum pl_code code = spec_make(model, arena, draft, &made.spec, &identity, err);
 
 	if (code != PL_OK)
@@ -57,7 +57,7 @@ struct pod pod_copy(struct model *model, const struct pod *pod)
 enum pl_code pod_promote_labels(struct model *model, struct pl_arena *arena,
                                 struct pod *pod, struct pl_err *err)
 {
-	const struct identity identity = pod_identity(pod);
+	const struct identity_labels identity = pod_identity(pod);
 	uint32_t due = identity_due_labels(model, pod->name, &identity);
 	const struct spec *joined;
 	enum pl_code code;

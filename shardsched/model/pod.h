@@ -38,9 +38,9 @@ PL_NODISCARD enum pl_code pod_promote_labels(struct model *model, struct pl_aren
 /* A zeroed pod may be dropped, too. */
 void pod_drop(struct model *model, struct pod *pod);
 
-static inline struct identity pod_identity(const struct pod *pod)
+static inline struct identity_labels pod_identity(const struct pod *pod)
 {
-	return (struct identity){pod->index, pod->identity_keys};
+	return (struct identity_labels){pod->index, pod->identity_keys};
 }
 
 /* The pod has run to its end and takes no room. */

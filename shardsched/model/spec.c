@@ -125,7 +125,7 @@ static void put_fields(struct maker *maker, const struct pod_draft *draft,
 /* To be called after the pod's own selectors were made, since they may ask for the
  * labels. */
 static void put_labels(struct maker *maker, const struct pod_draft *draft,
-                       struct spec *spec, struct identity *identity)
+                       struct spec *spec, struct identity_labels *identity)
 {
 	struct draft_pairs labels =
 		identity_split(maker->model, maker->arena, &draft->meta, identity);
@@ -158,7 +158,7 @@ static bool is_nonzero(const struct resources *asked, const struct spec_requests
 
 static const struct spec *make_spec(struct maker *maker, const struct pod_draft *draft,
                                     const struct spec_requests *requests,
-                                    struct identity *identity)
+                                    struct identity_labels *identity)
 {
 	struct spec counts = {0}, *made;
 	struct spec_half half = {0};
@@ -185,10 +185,10 @@ static const struct spec *make_spec(struct maker *maker, const struct pod_draft 
 
 enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                        const struct pod_draft *draft, const struct spec **out,
-                       struct identity *identity, struct pl_err *err)
+                       struct identity_labels *identity, struct pl_err *err)
 {
 	struct spec_requests requests;
-	struct identity made_beside = {0};
+	struct identity_labels made_beside = {0};
 	struct maker maker;
 	const struct spec *made;
 	enum pl_code code = spec_requests_make(arena, draft, &requests, err);
@@ -257,7 +257,8 @@ void spec_release(struct model *model, const struct intern_item *value)
 
 static const struct labels *promoted_labels(struct maker *maker, const struct spec *spec,
                                             uint32_t name,
-                                            const struct identity *identity, uint32_t due)
+                                            const struct identity_labels *identity,
+                                            uint32_t due)
 {
 	uint32_t count = spec->labels->count;
 	struct draft_pair *pair =
@@ -287,7 +288,7 @@ static const struct labels *promoted_labels(struct maker *maker, const struct sp
 
 enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
                                  const struct spec *spec, uint32_t name,
-                                 const struct identity *identity, uint32_t due,
+                                 const struct identity_labels *identity, uint32_t due,
                                  const struct spec **out, struct pl_err *err)
 {
 	struct maker maker;

@@ -114,15 +114,15 @@ static inline int64_t spec_nonzero_memory(const struct spec *spec)
  * more than can be counted; PL_NOMEM. err may not be NULL. */
 PL_NODISCARD enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                                     const struct pod_draft *draft,
-                                    const struct spec **out, struct identity *identity,
-                                    struct pl_err *err);
+                                    const struct spec **out,
+                                    struct identity_labels *identity, struct pl_err *err);
 
 /* The class of the pod of that name with the identity labels in due added
  * (identity_due_labels). Returns it with a reference; the reference to the old class
  * stays. PL_NOMEM. */
 PL_NODISCARD enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
                                               const struct spec *spec, uint32_t name,
-                                              const struct identity *identity,
+                                              const struct identity_labels *identity,
                                               uint32_t due, const struct spec **out,
                                               struct pl_err *err);
 

@@ -271,7 +271,7 @@ static void check_promotion(const struct sched *sched)
 
 	PODS_EACH(pod, sched)
 	{
-		const struct identity identity = {pod->index, pod->identity_keys};
+		const struct identity_labels identity = {pod->index, pod->identity_keys};
 
 		pods += identity.keys != 0;
 		PL_ASSERT(!promoted || pod->spec == NULL ||

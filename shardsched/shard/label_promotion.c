@@ -11,7 +11,7 @@
 static enum pl_code promote_labels(struct sched *sched, struct sched_pod *pod,
                                    struct pl_err *err)
 {
-	const struct identity identity = {pod->index, pod->identity_keys};
+	const struct identity_labels identity = {pod->index, pod->identity_keys};
 	uint32_t due = identity_due_labels(&sched->model, pod->key[2], &identity);
 	const struct spec *promoted;
 	enum pl_code code;

@@ -376,7 +376,7 @@ void fsck_rules_pod(struct fsck_core *core, uint32_t node)
 static const struct labels *make_promoted_labels(struct fsck_core *core,
                                                  const struct labels *labels,
                                                  uint32_t name,
-                                                 const struct identity *identity,
+                                                 const struct identity_labels *identity,
                                                  uint32_t due)
 {
 	char room[IDENTITY_KEYS][PL_NUM_TEXT_SIZE];
@@ -410,7 +410,7 @@ static const struct labels *make_promoted_labels(struct fsck_core *core,
  * rule asks for them. */
 static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 {
-	const struct identity identity = {bound->index, bound->identity_keys};
+	const struct identity_labels identity = {bound->index, bound->identity_keys};
 	struct strings *strings = &core->model.strings;
 	const struct fsck_labelset *labelset = &core->rules.labelset[bound->labelset];
 	const struct labels *labels;

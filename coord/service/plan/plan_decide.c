@@ -112,7 +112,7 @@ static bool is_refused_again(const struct plan_op *op, uint32_t at)
 {
 	const struct model *model = engine_model(op->engine);
 	const struct pod *pod = &op->item[at].pod, *last;
-	struct identity identity = pod_identity(pod), other;
+	struct identity_labels identity = pod_identity(pod), other;
 
 	if (op->refused == PLAN_NONE)
 		return false;
