@@ -10,6 +10,7 @@ static const struct config_schema *const schemas[CONFIG_NAME_COUNT] = {
 	[CONFIG_SHARDS] = &config_schema_shards,
 	[CONFIG_WEIGHTS] = &config_schema_weights,
 	[CONFIG_SCHEDULER] = &config_schema_scheduler,
+	[CONFIG_ACCESS] = &config_schema_access,
 };
 
 static const struct config_schema *schema_of(enum config_name name)
@@ -36,7 +37,7 @@ enum pl_code config_name_parse(struct pl_span text, enum config_name *out,
 	}
 	return pl_err_set(
 		err, PL_NOTFOUND,
-		"configuration %s: there are coord, shards, weights and scheduler",
+		"configuration %s: there are coord, shards, weights, scheduler and access",
 		pl_quote(text, quoted));
 }
 

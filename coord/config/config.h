@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "coord/access/roles/access_document.h"
 #include "shardsched/shard/settings/settings.h"
 #include "store/base/arena.h"
 #include "store/base/buf.h"
@@ -59,12 +60,14 @@ struct config_weights {
 };
 
 /* "scheduler": the profiles by which the shards schedule, see settings.h */
+/* "access": who may what, see access_document.h */
 
 enum config_name {
 	CONFIG_COORD,
 	CONFIG_SHARDS,
 	CONFIG_WEIGHTS,
 	CONFIG_SCHEDULER,
+	CONFIG_ACCESS,
 	CONFIG_NAME_COUNT
 };
 
@@ -75,6 +78,7 @@ struct config_value {
 		struct config_shards shards;
 		struct config_weights weights;
 		struct sched_settings scheduler;
+		struct access_document access;
 	};
 };
 

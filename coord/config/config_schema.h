@@ -23,5 +23,6 @@ extern const struct config_schema config_schema_coord;
 extern const struct config_schema config_schema_shards;
 extern const struct config_schema config_schema_weights;
 extern const struct config_schema config_schema_scheduler;
+extern const struct config_schema config_schema_access;
 
 #endif

@@ -65,7 +65,7 @@ T_CASE(unknown_names_are_refused_with_the_known_ones)
 	}
 	T_CODE(config_name_parse(PL_SPAN_LIT("coords"), &name, &err), PL_NOTFOUND, &err);
 	T_STR(err.msg,
-	      "configuration 'coords': there are coord, shards, weights and scheduler");
+	      "configuration 'coords': there are coord, shards, weights, scheduler and access");
 }
 
 T_CASE(absent_fields_have_their_defaults)
@@ -177,6 +177,34 @@ T_CASE(the_scheduler_is_configured_as_kubernetes_does)
 	T_EQ(value.scheduler.backoff_first_ms, 500);
 }
 
+/* access_document_test.c has the rest. */
+T_CASE(access_says_who_may_what)
+{
+	config_default(CONFIG_ACCESS, &value);
+	T_EQ(value.access.binding_count, 0);
+	accept(CONFIG_ACCESS, printed());
+	accept(CONFIG_ACCESS, "{\"bindings\":[{\"role\":\"viewer\",\"users\":[\"a\"]}]}");
+	T_EQ(value.access.binding_count, 1);
+	refuse(CONFIG_ACCESS, "{\"bindings\":[{\"role\":\"viewer\"}]}",
+	       "bindings[0]: want users or groups");
+}
+
+/* The operator's rule names the configurations, so that one that is added is the admin's until
+ * an operator has thought about it. */
+T_CASE(operators_change_all_configurations_but_access)
+{
+	for (unsigned i = 0; i < CONFIG_NAME_COUNT; i++) {
+		const struct access_attributes asked = {
+			.is_resource = true,
+			.verb = PL_SPAN_LIT("update"),
+			.group = PL_SPAN_LIT("placet.io"),
+			.resource = PL_SPAN_LIT("configs"),
+			.name = pl_span_str(config_name_text((enum config_name)i))};
+
+		T_EQ(access_role_gives(ACCESS_OPERATOR, &asked), i != CONFIG_ACCESS);
+	}
+}
+
 static enum pl_code tortured(void)
 {
 	static const char *const texts[CONFIG_NAME_COUNT] = {
@@ -184,6 +212,8 @@ static enum pl_code tortured(void)
 		[CONFIG_SHARDS] = "{\"drain\":[\"a\",\"b\"]}",
 		[CONFIG_WEIGHTS] = "{\"factors\":{\"a\":1,\"b\":2}}",
 		[CONFIG_SCHEDULER] = "{\"shard\":{\"batch\":9}}",
+		[CONFIG_ACCESS] =
+			"{\"bindings\":[{\"role\":\"viewer\",\"users\":[\"a\"]}]}",
 	};
 	struct pl_arena small;
 	struct pl_buf buf;

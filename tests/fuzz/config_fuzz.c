@@ -1,4 +1,4 @@
-/* The first byte chooses the name. What is accepted, printed, is accepted again and
+/* The first byte, a digit, chooses the name. What is accepted, printed, is accepted again and
  * prints the same; as a record it is read as the same value. */
 #include "coord/config/config.h"
 #include "coord/config/config_record.h"
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	name = (enum config_name)(data[0] % CONFIG_NAME_COUNT);
+	name = (enum config_name)((uint8_t)(data[0] - '0') % CONFIG_NAME_COUNT);
 	pl_arena_init(&arena, 0, 0);
 	if (pl_json_parse(&arena, pl_span(data + 1, size - 1), &config_limits, &json,
 	                  &err) == PL_OK &&

@@ -19,7 +19,8 @@ bool shown_name_at(const struct sources *sources, const struct schema_resource *
                    uint32_t index, char out[SHOWN_NAME_SIZE])
 {
 	static const enum config_name configs[CONFIG_NAME_COUNT] = {
-		CONFIG_COORD, CONFIG_SCHEDULER, CONFIG_SHARDS, CONFIG_WEIGHTS};
+		CONFIG_ACCESS, CONFIG_COORD, CONFIG_SCHEDULER, CONFIG_SHARDS,
+		CONFIG_WEIGHTS};
 
 	if (is_named(resource, "partitions")) {
 		(void)snprintf(out, SHOWN_NAME_SIZE, "%04u", (unsigned)index);

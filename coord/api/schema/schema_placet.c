@@ -129,7 +129,8 @@ FIELDS(placet_config) = {
 	END,
 };
 TYPE(placet_config, PLACET_V1 "Config",
-     "A configuration of the federation: coord, scheduler, shards or weights.");
+     "A configuration of the federation: access, coord, scheduler, shards "
+     "or weights.");
 
 FIELDS(placet_config_status) = {
 	I64(1, "version", DOC("The version that is current; 0: the default.")),

@@ -179,10 +179,12 @@ T_CASE(a_configuration_is_changed_by_a_new_version)
 
 	api_rig_open(&rig, 4);
 	api_rig_want(&rig, "GET", PLACET "/configs", NULL, 200);
-	T_EQ(api_rig_count(&rig, "items"), 4);
-	T_STR(api_rig_text(&rig, "items.0.metadata.name"), "coord");
-	T_STR(api_rig_text(&rig, "items.0.status.version"), "0");
-	T_TRUE(api_rig_text(&rig, "items.0.spec.handover_ms") != NULL);
+	T_EQ(api_rig_count(&rig, "items"), 5);
+	T_STR(api_rig_text(&rig, "items.0.metadata.name"), "access");
+	T_EQ(api_rig_count(&rig, "items.0.spec.bindings"), 0);
+	T_STR(api_rig_text(&rig, "items.1.metadata.name"), "coord");
+	T_STR(api_rig_text(&rig, "items.1.status.version"), "0");
+	T_TRUE(api_rig_text(&rig, "items.1.spec.handover_ms") != NULL);
 	merge_patch(PLACET "/configs/coord", "{\"spec\":{\"handover_ms\":700}}", 200);
 	T_STR(api_rig_text(&rig, "status.version"), "1");
 	T_STR(api_rig_text(&rig, "status.by"), "api");

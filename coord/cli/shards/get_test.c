@@ -387,7 +387,7 @@ T_CASE(malformed_input_is_refused_before_anything_is_done)
 	T_EQ(PLACET("shard", "drain", "a", "--wait=soon"), 2);
 	placet_says("--wait");
 	T_EQ(PLACET("config", "get", "nope"), 2);
-	placet_says("there are coord, shards, weights and scheduler");
+	placet_says("there are coord, shards, weights, scheduler and access");
 	T_EQ(PLACET("config", "get", "coord", "--version", "x"), 2);
 	T_EQ(PLACET("config", "get", "--version", "3"), 2);
 	T_EQ(PLACET("config", "set", "coord"), 2);
