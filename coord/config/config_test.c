@@ -190,7 +190,7 @@ T_CASE(access_says_who_may_what)
 }
 
 /* The operator's rule names the configurations, so that one that is added is the admin's until
- * an operator has thought about it. */
+ * its rule is written. */
 T_CASE(operators_change_all_configurations_but_access)
 {
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT; i++) {

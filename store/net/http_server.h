@@ -121,6 +121,11 @@ void http_server_counts(const struct http_server *server, struct http_server_cou
 void http_exchange_set_user(struct http_exchange *exchange, void *user);
 void *http_exchange_user(const struct http_exchange *exchange);
 const struct http_request *http_exchange_request(const struct http_exchange *exchange);
+/* A field of the answer's head beside those that it is given with. Borrowed until the head
+ * is sent, so until on_gone. */
+void http_exchange_set_field(struct http_exchange *exchange, struct http_field field);
+/* The status of the answer; 0: none was begun. */
+int http_exchange_status(const struct http_exchange *exchange);
 /* Bytes that wait to be sent. */
 size_t http_exchange_pending(const struct http_exchange *exchange);
 

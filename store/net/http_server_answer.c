@@ -5,7 +5,7 @@
 #include "store/net/http_server_int.h"
 #include "store/net/http_status.h"
 
-enum { TAIL_MAX = 16 * 1024 };
+enum { TAIL_MAX = 16 * 1024, FIELDS_MAX = 32 };
 
 void http_exchange_set_user(struct http_exchange *exchange, void *user)
 {
@@ -20,6 +20,16 @@ void *http_exchange_user(const struct http_exchange *exchange)
 const struct http_request *http_exchange_request(const struct http_exchange *exchange)
 {
 	return &exchange->request;
+}
+
+void http_exchange_set_field(struct http_exchange *exchange, struct http_field field)
+{
+	exchange->field = field;
+}
+
+int http_exchange_status(const struct http_exchange *exchange)
+{
+	return exchange->status;
 }
 
 struct pl_span http_request_field(const struct http_request *request, const char *name)
@@ -140,8 +150,18 @@ void http_conn_pack(struct http_conn *conn)
 
 static bool head_send(struct http_exchange *exchange, const struct http_answer_head *head)
 {
-	return exchange->conn->h2 == NULL ? http_h1_answer(exchange, head)
-	                                  : http_h2_answer(exchange, head);
+	struct http_field fields[FIELDS_MAX];
+	struct http_answer_head whole = *head;
+
+	exchange->status = head->status;
+	if (exchange->field.name.len > 0 && head->count < FIELDS_MAX) {
+		for (size_t i = 0; i < head->count; i++)
+			fields[i] = head->fields[i];
+		fields[whole.count++] = exchange->field;
+		whole.fields = fields;
+	}
+	return exchange->conn->h2 == NULL ? http_h1_answer(exchange, &whole)
+	                                  : http_h2_answer(exchange, &whole);
 }
 
 static bool body_queue(struct http_exchange *exchange, struct http_blob *body)

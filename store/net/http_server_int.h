@@ -85,6 +85,8 @@ struct http_exchange {
 	struct http_conn *conn;
 	struct http_request request;
 	void *user;
+	struct http_field field; /* of every head; name empty: none */
+	int status;              /* of the answer; 0: none yet */
 	struct pl_buf body;
 	struct http_gzip *gunzip;
 	struct http_pack *pack;

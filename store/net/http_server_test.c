@@ -86,6 +86,30 @@ T_CASE(pipelined_requests_are_answered_in_order)
 	web_close(&rig);
 }
 
+T_CASE(an_exchange_has_a_field_of_its_own)
+{
+	const struct http_field own = {PL_SPAN_LIT("audit-id"), PL_SPAN_LIT("a-1")};
+	const struct http_field given[] = {
+		{PL_SPAN_LIT("content-type"), PL_SPAN_LIT("text/plain")}};
+	struct web_client *client;
+	struct web_rig rig;
+
+	web_open(&rig, NULL);
+	client = web_connect(&rig);
+	web_text(client, GET_LAST("/later"));
+	while (rig.requests < 1)
+		web_turn(&rig);
+	T_EQ(http_exchange_status(rig.last), 0);
+	http_exchange_set_field(rig.last, own);
+	http_respond(rig.last, 403, given, 1, PL_SPAN_LIT("later"));
+	T_EQ(http_exchange_status(rig.last), 403);
+	web_wait_end(client);
+	T_TRUE(strstr(client->got, "\r\naudit-id: a-1\r\n") != NULL);
+	T_TRUE(strstr(client->got, "\r\ncontent-type: text/plain\r\n") != NULL);
+	web_leave(client);
+	web_close(&rig);
+}
+
 T_CASE(who_sends_many_requests_ahead_lets_others_come_first)
 {
 	enum { AHEAD = 500 };
