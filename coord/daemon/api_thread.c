@@ -1,6 +1,7 @@
 #include "coord/daemon/api_thread.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -65,6 +66,34 @@ static enum pl_code open_kv(struct api_thread *api, struct pl_err *err)
 	return prefixed_open(kv, pl_span_str(api->opts->prefix), &api->kv, err);
 }
 
+/* Who has the token is the operator; it is compared in constant time. */
+static enum pl_code identify_token(void *ctx, struct pl_span token,
+                                   struct pl_arena *arena, int64_t now_s,
+                                   struct identity *out, struct pl_err *err)
+{
+	const char *wanted = ctx;
+
+	(void)arena;
+	(void)now_s;
+	if (token.len != strlen(wanted) ||
+	    CRYPTO_memcmp(token.at, wanted, token.len) != 0)
+		return pl_err_set(err, PL_DENIED, "the token is unknown");
+	*out = identity_local();
+	return PL_OK;
+}
+
+static enum pl_code identify_request(void *ctx, const struct http_request *http,
+                                     struct pl_arena *arena, int64_t now_s,
+                                     struct identity *out, struct pl_err *err)
+{
+	struct pl_span header = http_request_field(http, "authorization");
+
+	if (!pl_span_starts(header, PL_SPAN_LIT("Bearer ")))
+		return pl_err_set(err, PL_NOTFOUND, "no token");
+	return identify_token(ctx, pl_span(header.at + 7, header.len - 7), arena, now_s,
+	                      out, err);
+}
+
 static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 {
 	const struct daemon_api_opts *from = &api->opts->serve;
@@ -72,19 +101,22 @@ static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 	struct api_server_opts opts = {.kv = api->kv,
 	                               .host = from->host,
 	                               .port = from->port,
-	                               .token = from->token[0] == 0 ? NULL : from->token,
 	                               .version = PLACET_VERSION,
 	                               .process = api->process};
+	bool token = from->token[0] != 0;
 
 	if (from->cert != NULL && tls_server_new(&files, &api->tls, err) != PL_OK)
 		return err->code;
 	opts.tls = api->tls;
+	memcpy(api->token, from->token, sizeof api->token);
+	if (token)
+		opts.identifier = (struct request_identifier){identify_request,
+		                                              identify_token, api->token};
 	if (api_server_open(&api->loop, &opts, &api->server, err) != PL_OK)
 		return err->code;
 	PL_LOG(PL_LOG_INFO, "api.listening", pl_log_str("host", from->host),
 	       pl_log_uint("port", api_server_port(api->server)),
-	       pl_log_bool("tls", api->tls != NULL),
-	       pl_log_bool("token", opts.token != NULL));
+	       pl_log_bool("tls", api->tls != NULL), pl_log_bool("token", token));
 	return PL_OK;
 }
 

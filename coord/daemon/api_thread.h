@@ -31,6 +31,7 @@ struct api_thread {
 	/* Used by the thread only. */
 	struct kv *kv;
 	struct tls_server *tls; /* NULL: clear text */
+	char token[DAEMON_API_TOKEN_SIZE];
 	struct api_server *server;
 	bool stopping;
 };

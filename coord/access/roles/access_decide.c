@@ -139,6 +139,18 @@ bool access_allows(const struct access_document *document,
 	return false;
 }
 
+bool access_is_connector(const struct access_document *document,
+                         const struct identity *identity)
+{
+	struct binding_walk walk = walk_begin(document, identity);
+	uint32_t number;
+
+	while (walk_next(&walk, &number))
+		if (document->bindings[number].role == ACCESS_CONNECTOR)
+			return true;
+	return false;
+}
+
 static const char *binding_text(const struct access_document *document, uint32_t number,
                                 struct pl_arena *arena)
 {

@@ -34,6 +34,9 @@ struct access_grant {
 bool access_allows(const struct access_document *document,
                    const struct identity *identity, const struct access_attributes *asked,
                    struct access_grant *grant);
+/* Whether a binding makes the identity a connector of some clusters. */
+bool access_is_connector(const struct access_document *document,
+                         const struct identity *identity);
 /* A sentence: "binding 3: editor in namespace shop". NULL: no memory. */
 const char *access_grant_text(const struct access_document *document,
                               const struct access_grant *grant, struct pl_arena *arena);

@@ -187,7 +187,7 @@ T_CASE(a_configuration_is_changed_by_a_new_version)
 	T_TRUE(api_rig_text(&rig, "items.1.spec.handover_ms") != NULL);
 	merge_patch(PLACET "/configs/coord", "{\"spec\":{\"handover_ms\":700}}", 200);
 	T_STR(api_rig_text(&rig, "status.version"), "1");
-	T_STR(api_rig_text(&rig, "status.by"), "api");
+	T_STR(api_rig_text(&rig, "status.by"), "placet:local");
 	T_STR(api_rig_text(&rig, "spec.handover_ms"), "700");
 	T_TRUE(api_rig_get(&rig, "/config/coord/0000000001", NULL) != NULL);
 	merge_patch(PLACET "/configs/coord", "{\"spec\":{\"handover_ms\":800}}", 200);

@@ -45,10 +45,21 @@ static void count_event(struct api_server *server, const struct source_change *c
 		                    is ? 1 : -1);
 }
 
+static void read_access(struct api_server *server)
+{
+	if (!followed_access_read(&server->access, &server->sources))
+		return;
+	flow_set_limits(&server->flow, &server->access.document.limits);
+	api_calls_look(server, false);
+}
+
 static void on_changed(void *ctx, enum source_kind kind,
                        const struct source_change *change)
 {
 	struct api_server *server = ctx;
+
+	if (kind == SOURCE_CONFIGS)
+		read_access(server);
 
 	watch_hub_changed(&server->hub, kind, change);
 	if (kind == SOURCE_OBJECTS && server->api.events != NULL &&
@@ -80,6 +91,8 @@ static void on_synced(void *ctx, enum source_kind kind)
 {
 	struct api_server *server = ctx;
 
+	if (kind == SOURCE_CONFIGS)
+		read_access(server);
 	if (kind == SOURCE_OBJECTS && server->api.events != NULL)
 		event_store_recount(server->api.events);
 }
@@ -106,6 +119,9 @@ static void close_handles(struct api_server *server)
 		watch_hub_done(&server->hub);
 	openapi_cache_free(&server->openapi);
 	api_close(&server->api);
+	followed_access_done(&server->access);
+	flow_done(&server->flow);
+	pl_timer_done(&server->turns);
 	pl_timer_done(&server->timer);
 	uv_close((uv_handle_t *)&server->idle, on_handle_closed);
 }
@@ -393,30 +409,82 @@ static void probe_store(struct api_server *server)
 	pl_timer_set(&server->timer, now_ms(server) + PROBE_MS);
 }
 
+/* -- turns ------------------------------------------------------------------------------- */
+
+static void on_turn(uv_idle_t *idle)
+{
+	struct api_server *server = idle->data;
+	uint64_t at_ms = api_calls_turn(server, now_ms(server));
+
+	if (at_ms == 0)
+		return;
+	(void)uv_idle_stop(&server->idle);
+	if (at_ms < server->look_ms)
+		pl_timer_set(&server->turns, at_ms);
+}
+
+void api_server_wake(struct api_server *server)
+{
+	(void)uv_idle_start(&server->idle, on_turn);
+}
+
+static void on_turns_timer(void *ctx)
+{
+	struct api_server *server = ctx;
+
+	if (now_ms(server) >= server->look_ms) {
+		api_calls_look(server, true);
+		server->look_ms = now_ms(server) + API_CALL_LOOK_MS;
+	}
+	pl_timer_set(&server->turns, server->look_ms);
+	api_server_wake(server);
+}
+
+static enum pl_code identify_local(void *ctx, const struct http_request *http,
+                                   struct pl_arena *arena, int64_t now_s,
+                                   struct identity *out, struct pl_err *err)
+{
+	(void)ctx;
+	(void)http;
+	(void)arena;
+	(void)now_s;
+	(void)err;
+	*out = identity_local();
+	return PL_OK;
+}
+
+static enum pl_code identify_no_token(void *ctx, struct pl_span token,
+                                      struct pl_arena *arena, int64_t now_s,
+                                      struct identity *out, struct pl_err *err)
+{
+	(void)ctx;
+	(void)token;
+	(void)arena;
+	(void)now_s;
+	(void)out;
+	return pl_err_set(err, PL_DENIED, "no token is known");
+}
+
 /* -- exchanges -------------------------------------------------------------------------- */
 
 static void on_request(void *ctx, struct http_exchange *exchange,
                        const struct http_request *request)
 {
-	api_server_route(ctx, exchange, request);
+	api_call_begin(ctx, exchange, request);
 }
 
 static void on_room(void *user, struct http_exchange *exchange)
 {
-	struct exchange_user *works = user;
-
 	(void)exchange;
-	if (works != NULL && works->room != NULL)
-		works->room(works);
+	if (user != NULL)
+		api_call_room(user);
 }
 
 static void on_gone(void *user, struct http_exchange *exchange)
 {
-	struct exchange_user *works = user;
-
 	(void)exchange;
-	if (works != NULL)
-		works->gone(works);
+	if (user != NULL)
+		api_call_gone(user);
 }
 
 enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts,
@@ -449,13 +517,29 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 		free(server);
 		return err->code;
 	}
+	pl_list_init(&server->calls);
+	followed_access_init(&server->access);
+	flow_init(&server->flow, &server->access.document.limits);
+	server->api.access = &server->access.document;
+	server->api.identifier = opts->identifier;
+	if (opts->identifier.of_request == NULL)
+		server->api.identifier = (struct request_identifier){
+			identify_local, identify_no_token, NULL};
 	if (pl_timer_init(&server->timer, kv_timers(opts->kv), on_timer, server) !=
 	    PL_OK) {
 		api_close(&server->api);
 		free(server);
 		return pl_err_set(err, PL_NOMEM, "an API server");
 	}
+	if (pl_timer_init(&server->turns, kv_timers(opts->kv), on_turns_timer, server) !=
+	    PL_OK) {
+		pl_timer_done(&server->timer);
+		api_close(&server->api);
+		free(server);
+		return pl_err_set(err, PL_NOMEM, "an API server");
+	}
 	if (http_server_open(loop, &http, &fns, server, &server->http, err) != PL_OK) {
+		pl_timer_done(&server->turns);
 		pl_timer_done(&server->timer);
 		api_close(&server->api);
 		free(server);
@@ -467,6 +551,8 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 	server->state = API_SERVER_META;
 	(void)snprintf(server->address, sizeof server->address, "%.64s:%u", opts->host,
 	               (unsigned)http_server_port(server->http));
+	server->look_ms = now_ms(server) + API_CALL_LOOK_MS;
+	pl_timer_set(&server->turns, server->look_ms);
 	pl_timer_set(&server->timer, now_ms(server));
 	*out = server;
 	return PL_OK;

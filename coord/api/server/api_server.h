@@ -9,7 +9,8 @@
  * Invariants:
  *  - It listens from the beginning, and answers 503 until its informers have the content
  *    of the store, so that no client takes an empty list for the truth.
- *  - With a token, every request but those for health must carry it.
+ *  - Every request but those for health is one of a known client, who may do what it asks
+ *    for (api_call.h).
  *  - A stop ends watches, lets writes under way end, and cuts what is left after
  *    stop_ms.
  */
@@ -18,6 +19,8 @@
 
 #include <uv.h>
 
+#include "coord/access/audit/audit_log.h"
+#include "coord/api/verbs/request.h"
 #include "coord/introspect/health.h"
 #include "store/base/json_out.h"
 #include "store/kv/kv.h"
@@ -40,9 +43,12 @@ struct api_server_process {
 struct api_server_opts {
 	struct kv *kv; /* driven by the loop; outlives the server */
 	const char *host;
-	uint16_t port;                    /* 0: the kernel chooses */
-	struct tls_server *tls;           /* NULL: clear text */
-	const char *token;                /* NULL: every client may */
+	uint16_t port;          /* 0: the kernel chooses */
+	struct tls_server *tls; /* NULL: clear text */
+	/* Finds out who clients are. Functions NULL: every client is identity_local(). */
+	struct request_identifier identifier;
+	struct audit_log *audit;          /* NULL: none; outlives the server */
+	bool audit_reads;                 /* reads are written to it, too */
 	struct http_server_limits limits; /* zeros: the defaults */
 	uint64_t stop_ms;                 /* 0: 5 s */
 	/* Events that clients report, in all and in a namespace; 0: event_store.h's. */

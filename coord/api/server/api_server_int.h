@@ -2,6 +2,8 @@
 #ifndef COORD_API_SERVER_API_SERVER_INT_H
 #define COORD_API_SERVER_API_SERVER_INT_H
 
+#include "coord/api/reply/status.h"
+#include "coord/api/server/api_call.h"
 #include "coord/api/server/api_server.h"
 #include "coord/api/server/openapi_cache.h"
 #include "coord/api/verbs/first_objects.h"
@@ -24,7 +26,13 @@ struct api_server {
 	struct sources sources;
 	struct watch_hub hub;
 	bool has_hub;
-	bool events_close;                 /* the store of events closes */
+	struct followed_access access;
+	struct flow flow;
+	struct pl_list calls; /* of struct api_call, all that are open */
+	struct pl_timer
+		turns;     /* calls whose time to wait is over; watches are looked at */
+	uint64_t look_ms;  /* when watches are looked at next */
+	bool events_close; /* the store of events closes */
 	struct namespace_emptier *emptier; /* NULL: not yet, or no more */
 	char address[80];
 	struct openapi_cache openapi;
@@ -32,7 +40,8 @@ struct api_server {
 	struct kv_call *call;
 	uint64_t store_ms;               /* when the store has answered last; 0: never */
 	char store_why[HEALTH_WHY_SIZE]; /* the last failure since then */
-	uv_idle_t idle;                  /* closed as the last thing of a stop */
+	uv_idle_t idle; /* runs while calls have their turn; closed as the last thing of a
+	                 * stop */
 	uint64_t stop_at_ms;
 	void (*closed)(void *ctx);
 	void *closed_ctx;
@@ -49,8 +58,13 @@ void route_health(struct api_server *server, struct http_exchange *exchange,
 bool route_introspection(struct api_server *server, struct http_exchange *exchange,
                          const struct http_request *request);
 
-/* route.c: answers the request or hands it to its verb. */
-void api_server_route(struct api_server *server, struct http_exchange *exchange,
+/* Calls have their turn when the loop comes round. */
+void api_server_wake(struct api_server *server);
+
+/* route.c */
+/* Answers what is no object. False: it is one, or nothing that is served. */
+bool api_server_route(struct api_server *server, struct http_exchange *exchange,
                       const struct http_request *request);
+void route_answer_status(struct http_exchange *exchange, const struct api_status *status);
 
 #endif

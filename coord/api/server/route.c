@@ -1,5 +1,4 @@
-/* Which paths are not objects, who may come in, and when it is too early. */
-#include <openssl/crypto.h>
+/* Which paths are not objects. */
 #include <stdio.h>
 
 #include "coord/api/discovery/discovery.h"
@@ -16,8 +15,7 @@ static void answer(struct http_exchange *exchange, int status, const char *type,
 	http_respond(exchange, status, fields, 2, body);
 }
 
-static void answer_api_status(struct http_exchange *exchange,
-                              const struct api_status *status)
+void route_answer_status(struct http_exchange *exchange, const struct api_status *status)
 {
 	struct pl_json_out out;
 	struct pl_buf buf;
@@ -36,19 +34,6 @@ static void answer_api_status(struct http_exchange *exchange,
 static bool path_is(const struct http_request *request, const char *path)
 {
 	return pl_span_eq(request->path, pl_span_str(path));
-}
-
-/* Compares in constant time. */
-static bool has_token(const struct api_server *server, const struct http_request *request)
-{
-	struct pl_span header = http_request_field(request, "authorization");
-	size_t len;
-
-	if (server->opts.token == NULL)
-		return true;
-	len = strlen(server->opts.token);
-	return header.len == len + 7 && memcmp(header.at, "Bearer ", 7) == 0 &&
-	       CRYPTO_memcmp(header.at + 7, server->opts.token, len) == 0;
 }
 
 /* -- discovery ----------------------------------------------------------------------- */
@@ -180,7 +165,7 @@ static bool route_discovery(struct api_server *server, struct http_exchange *exc
 	if (found && !is_read(request)) {
 		struct api_status status = status_no_such_method();
 
-		answer_api_status(exchange, &status);
+		route_answer_status(exchange, &status);
 	} else if (found && pl_json_out_done(&out) == PL_OK)
 		answer_with_etag(exchange, request, accept_content_type(&accept),
 		                 pl_buf_span(&buf));
@@ -239,32 +224,21 @@ static bool route_no_crds(struct http_exchange *exchange,
 	return true;
 }
 
-void api_server_route(struct api_server *server, struct http_exchange *exchange,
+bool api_server_route(struct api_server *server, struct http_exchange *exchange,
                       const struct http_request *request)
 {
 	struct api_status status;
 
-	http_exchange_set_user(exchange, NULL);
-	if (health_is_path(request->path)) {
-		route_health(server, exchange, request);
-		return;
-	}
-	if (!has_token(server, request)) {
-		status = status_unauthorized();
-		answer_api_status(exchange, &status);
-		return;
-	}
 	if (route_introspection(server, exchange, request))
-		return;
+		return true;
 	if (server->state != API_SERVER_SERVING) {
 		status = status_unavailable(
 			PL_SPAN_LIT("the server is starting or stopping"));
 		status.retry_after_s = 1;
-		answer_api_status(exchange, &status);
-		return;
+		route_answer_status(exchange, &status);
+		return true;
 	}
-	if (!route_openapi(server, exchange, request) &&
-	    !route_no_crds(exchange, request) &&
-	    !route_discovery(server, exchange, request))
-		request_start(&server->api, exchange);
+	return route_openapi(server, exchange, request) ||
+	       route_no_crds(exchange, request) ||
+	       route_discovery(server, exchange, request);
 }

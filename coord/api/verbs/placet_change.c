@@ -19,13 +19,6 @@
 
 enum { WHY_MAX = 1000, CONFIG_BYTES_MAX = 1 << 20 };
 
-static struct pl_span writer_of(const struct request *request)
-{
-	const char *user = request->api->service.user;
-
-	return user == NULL ? (struct pl_span){0} : pl_span_str(user);
-}
-
 static int64_t wall_ms(const struct request *request)
 {
 	return request->api->wall_ms(request->api->clock_ctx);
@@ -155,7 +148,7 @@ static void edit_config(struct change *change, enum config_name name, struct pl_
 	const struct config_edit_opts opts = {
 		.name = name,
 		.config = json,
-		.by = writer_of(request),
+		.by = request->user_name,
 		.why = pl_span_str(request->verb == REQUEST_PATCH
 	                                   ? "patched over the API"
 	                                   : "updated over the API"),

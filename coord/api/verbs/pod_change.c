@@ -237,7 +237,7 @@ void commit_pod_delete(struct change *change)
 		.slots = 1,
 		.timeout_ms = request->api->service.timeout_ms,
 		.wall_ms = request->api->wall_ms(request->api->clock_ctx),
-		.who = request->api->service.user,
+		.who = (const char *)request->user_name.at,
 		.next = next_pod,
 		.report = on_report,
 		.done = on_deleted,

@@ -163,6 +163,32 @@ static bool read_target(struct change *change, struct pl_span *node, struct pl_s
 	return false;
 }
 
+/* A connector binds to nodes of its own clusters only. False: it has been answered. */
+static bool may_bind(struct request *request, struct pl_span cluster)
+{
+	const struct access_attributes asked = {
+		.is_resource = true,
+		.verb = PL_SPAN_LIT("create"),
+		.resource = PL_SPAN_LIT("pods"),
+		.subresource = PL_SPAN_LIT("binding"),
+		.namespace = request->path.namespace,
+		.name = request->path.name,
+		.cluster = cluster,
+	};
+	struct api_status status;
+
+	if (!request->by_cluster)
+		return true;
+	/* A client that has gone is not known any more. */
+	if (request->identity != NULL &&
+	    access_allows(request->api->access, request->identity, &asked, NULL))
+		return true;
+	status = status_forbidden(&request->arena, request_about(request),
+	                          PL_SPAN_LIT("the node is of another cluster"));
+	answer_status(request, &status);
+	return false;
+}
+
 static void answer_no_pod(struct request *request)
 {
 	struct api_status status =
@@ -201,6 +227,8 @@ static void bind_fresh(struct request *request)
 	wanted.verb = POD_CHANGE_BIND;
 	wanted.exact = change->wanted_revision != 0;
 	member_name_split(node, &wanted.cluster, &wanted.node);
+	if (!may_bind(request, wanted.cluster))
+		return;
 	if (change->dry_run)
 		answer_created(change, current.revision);
 	else

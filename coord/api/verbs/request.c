@@ -50,6 +50,7 @@ static void request_gone(struct exchange_user *user)
 	request->exchange = NULL;
 	request->http = NULL;
 	pl_list_del(&request->turn);
+	request->identity = NULL;
 	if (request->watcher != NULL)
 		watcher_gone(request->watcher);
 	request->watcher = NULL;
@@ -194,20 +195,11 @@ void answer_no_memory(struct request *request)
 	answer_status(request, &status);
 }
 
-static const char *verb_word(enum request_verb verb)
-{
-	static const char *const words[] = {
-		"get",    "list",  "watch",  "create",
-		"update", "patch", "delete", "deletecollection"};
-
-	return words[verb];
-}
-
 void answer_store_error(struct request *request, const struct pl_err *err)
 {
 	struct api_status status =
 		status_of_store(&request->arena, request_about(request),
-	                        verb_word(request->verb), err->code, err);
+	                        request_verb_word(request->verb), err->code, err);
 
 	answer_status(request, &status);
 }
@@ -408,49 +400,6 @@ static bool is_placet(const struct request *request, const char *plural)
 	       strcmp(request->path.resource->plural, plural) == 0;
 }
 
-static bool method_is(const struct request *request, const char *method)
-{
-	return pl_span_eq(request->http->method, pl_span_str(method));
-}
-
-/* The verb of method and path. False: there is none. */
-static bool find_verb(struct request *request, uint16_t *needed)
-{
-	bool one = request->path.name.len > 0;
-	/* A watch is one of objects; of a subresource it is a GET like any other. */
-	bool watches = request->path.subresource.len == 0 &&
-	               request_is_true(request->query.watch);
-
-	if (method_is(request, "GET") || method_is(request, "HEAD")) {
-		request->verb = watches ? REQUEST_WATCH
-		                : one   ? REQUEST_GET
-		                        : REQUEST_LIST;
-		*needed = watches ? SCHEMA_WATCH : one ? SCHEMA_GET : SCHEMA_LIST_VERB;
-		return true;
-	}
-	if (method_is(request, "POST")) {
-		request->verb = REQUEST_CREATE;
-		*needed = SCHEMA_CREATE;
-		return !one || request->path.subresource.len > 0;
-	}
-	if (method_is(request, "PUT")) {
-		request->verb = REQUEST_UPDATE;
-		*needed = SCHEMA_UPDATE;
-		return one;
-	}
-	if (method_is(request, "PATCH")) {
-		request->verb = REQUEST_PATCH;
-		*needed = SCHEMA_PATCH;
-		return one;
-	}
-	if (method_is(request, "DELETE")) {
-		request->verb = one ? REQUEST_DELETE : REQUEST_DELETE_COLLECTION;
-		*needed = one ? SCHEMA_DELETE : SCHEMA_DELETE_COLLECTION;
-		return request->path.subresource.len == 0;
-	}
-	return false;
-}
-
 /* The objects of all namespaces are only listed and watched. */
 static bool is_in_reach(const struct request *request)
 {
@@ -537,7 +486,9 @@ static void run(struct request *request)
 		answer_status(request, &status);
 		return;
 	}
-	if (!find_verb(request, &needed) || !is_in_reach(request) ||
+	if (!request_verb_find(request->http->method, &request->path, &request->query,
+	                       &request->verb, &needed) ||
+	    !is_in_reach(request) ||
 	    (request->path.subresource.len == 0 &&
 	     (request->path.resource->verbs & needed) == 0)) {
 		status = status_no_such_method();
@@ -574,6 +525,8 @@ struct request *request_child(struct request *parent)
 	child->verb = parent->verb;
 	child->path = parent->path;
 	child->query = parent->query;
+	child->identity = parent->identity;
+	child->user_name = parent->user_name;
 	pl_arena_init(&child->arena, WRITE_ARENA_CHUNK, REQUEST_ARENA_MAX);
 	pl_buf_init(&child->warnings, 64 << 10);
 	pl_list_init(&child->link);
@@ -590,17 +543,20 @@ void request_child_begun(struct request *child)
 	request_unbusy(child);
 }
 
-void request_start(struct api *api, struct http_exchange *exchange)
+struct request *request_start(struct api *api, struct http_exchange *exchange,
+                              const struct request_client *client)
 {
 	struct request *request = pl_calloc(1, sizeof *request);
 
 	if (request == NULL) {
 		http_exchange_cut(exchange);
-		return;
+		return NULL;
 	}
 	request->api = api;
 	request->exchange = exchange;
 	request->http = http_exchange_request(exchange);
+	request->identity = client->identity;
+	request->by_cluster = client->by_cluster;
 	pl_arena_init(&request->arena,
 	              request->http->body.len > 0 ? WRITE_ARENA_CHUNK : 0,
 	              REQUEST_ARENA_MAX);
@@ -612,9 +568,13 @@ void request_start(struct api *api, struct http_exchange *exchange)
 	request->user =
 		(struct exchange_user){.room = request_room, .gone = request_gone};
 	http_exchange_set_user(exchange, request);
-	if (request->http->body.len == 0 ||
-	    request_turns_may(&api->turns, &request->turn))
+	request->user_name = pl_arena_dup(&request->arena, client->identity->user);
+	if (request->user_name.at == NULL)
+		answer_no_memory(request);
+	else if (request->http->body.len == 0 ||
+	         request_turns_may(&api->turns, &request->turn))
 		run(request);
+	return request;
 }
 
 static void on_turn(struct pl_list *link)

@@ -13,10 +13,11 @@
 #ifndef COORD_API_VERBS_REQUEST_H
 #define COORD_API_VERBS_REQUEST_H
 
+#include "coord/access/roles/access_decide.h"
 #include "coord/api/objects/object_shape.h"
 #include "coord/api/verbs/place_estimates.h"
-#include "coord/api/verbs/request_path.h"
 #include "coord/api/verbs/request_turns.h"
+#include "coord/api/verbs/request_verb.h"
 #include "coord/api/watch/watch_hub.h"
 #include "coord/service/base/service.h"
 #include "coord/service/writes/write_queue.h"
@@ -32,6 +33,17 @@ enum {
 
 struct pod_change_queue;
 
+/* Finds out who a client is, as coord/access/authn does. PL_NOTFOUND: it has shown no
+ * credential; PL_DENIED: none that is good, and err says why for the audit only. */
+struct request_identifier {
+	enum pl_code (*of_request)(void *ctx, const struct http_request *http,
+	                           struct pl_arena *arena, int64_t now_s,
+	                           struct identity *out, struct pl_err *err);
+	enum pl_code (*of_token)(void *ctx, struct pl_span token, struct pl_arena *arena,
+	                         int64_t now_s, struct identity *out, struct pl_err *err);
+	void *ctx;
+};
+
 /* The parts that all requests share; of one thread. */
 struct api {
 	struct kv *kv;
@@ -41,6 +53,8 @@ struct api {
 	struct write_queue *writes;
 	struct pod_change_queue *pods;
 	struct event_store *events;
+	struct request_identifier identifier;
+	const struct access_document *access;
 	int64_t (*wall_ms)(void *ctx);
 	uint64_t (*now_ms)(void *ctx);
 	void *clock_ctx;
@@ -57,15 +71,12 @@ struct api {
 	void *idle_ctx;
 };
 
-enum request_verb {
-	REQUEST_GET,
-	REQUEST_LIST,
-	REQUEST_WATCH,
-	REQUEST_CREATE,
-	REQUEST_UPDATE,
-	REQUEST_PATCH,
-	REQUEST_DELETE,
-	REQUEST_DELETE_COLLECTION,
+/* The sender of a request, who may do what it asks for. */
+struct request_client {
+	const struct identity *identity; /* lives as long as the exchange */
+	/* The identity may do it to objects of some clusters only, and which one it is the
+	 * body says. */
+	bool by_cluster;
 };
 
 /* The beginning of each object that works on an exchange. */
@@ -81,6 +92,9 @@ struct request {
 	struct api *api;
 	struct http_exchange *exchange;  /* NULL: the client has gone */
 	const struct http_request *http; /* borrowed from the exchange; NULL with it */
+	const struct identity *identity; /* with it, too */
+	struct pl_span user_name;        /* of the identity; in the arena */
+	bool by_cluster;                 /* see request_client */
 	struct pl_arena arena;
 	enum request_verb verb;
 	bool answered;
@@ -111,8 +125,10 @@ struct request {
 PL_NODISCARD enum pl_code api_open(struct api *api, struct pl_err *err);
 void api_close(struct api *api);
 
-/* Begins the request; it answers, now or later. */
-void request_start(struct api *api, struct http_exchange *exchange);
+/* Begins the request, which works on the exchange from now on; it answers, now or later.
+ * NULL: no memory, and the exchange is cut. */
+struct request *request_start(struct api *api, struct http_exchange *exchange,
+                              const struct request_client *client);
 
 /* -- for the verbs ------------------------------------------------------------------- */
 

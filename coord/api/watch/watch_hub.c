@@ -478,6 +478,12 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
 	return PL_OK;
 }
 
+void watcher_stop(struct watcher *watcher)
+{
+	watch_batch_flush(watcher->hub, watcher->channel);
+	watcher_end(watcher);
+}
+
 void watcher_gone(struct watcher *watcher)
 {
 	struct watch_hub *hub = watcher->hub;

@@ -120,6 +120,8 @@ PL_NODISCARD enum pl_code watch_begin(struct watch_hub *hub,
                                       struct http_exchange *exchange,
                                       struct watcher **out, struct pl_err *err);
 void watcher_room(struct watcher *watcher);
+/* Ends the stream; watcher_gone follows. */
+void watcher_stop(struct watcher *watcher);
 void watcher_gone(struct watcher *watcher); /* frees it */
 
 #endif

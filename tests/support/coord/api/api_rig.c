@@ -247,6 +247,8 @@ void api_rig_open_faulty(struct api_rig *rig, uint32_t partitions,
 	               (unsigned)api_server_port(rig->server));
 	api_rig_until(rig, &rig->ready);
 	/* The first namespaces are made after that. */
+	rig->bearer =
+		wanted->identifier.of_request == NULL ? NULL : "root,system:masters";
 	do {
 		api_rig_call(rig, "GET", "/api/v1/namespaces/default", NULL);
 	} while (rig->status == 404);
@@ -303,7 +305,8 @@ static void on_end(void *ctx, const struct http_end *end)
 }
 
 static struct http_call_opts call_opts(struct api_rig *rig, const char *path,
-                                       struct http_header headers[2], char url[8192])
+                                       struct http_header headers[API_RIG_HEADERS],
+                                       char url[8192])
 {
 	struct http_call_opts opts = {
 		.url = url, .headers = headers, .timeout_ms = CALL_MS};
@@ -312,6 +315,16 @@ static struct http_call_opts call_opts(struct api_rig *rig, const char *path,
 	if (rig->accept != NULL)
 		headers[opts.header_count++] =
 			(struct http_header){"Accept", rig->accept};
+	if (rig->bearer != NULL)
+		headers[opts.header_count++] = (struct http_header){
+			"Authorization",
+			pl_arena_printf(&rig->arena, "Bearer %s", rig->bearer)};
+	if (rig->as != NULL)
+		headers[opts.header_count++] =
+			(struct http_header){"Impersonate-User", rig->as};
+	if (rig->as_group != NULL)
+		headers[opts.header_count++] =
+			(struct http_header){"Impersonate-Group", rig->as_group};
 	headers[opts.header_count++] = (struct http_header){
 		"Content-Type",
 		rig->content_type == NULL ? "application/json" : rig->content_type};
@@ -321,12 +334,13 @@ static struct http_call_opts call_opts(struct api_rig *rig, const char *path,
 void api_rig_call(struct api_rig *rig, const char *method, const char *path,
                   const char *body)
 {
-	struct http_header headers[2];
+	struct http_header headers[API_RIG_HEADERS];
 	char url[8192];
-	struct http_call_opts opts = call_opts(rig, path, headers, url);
+	struct http_call_opts opts;
 	struct pl_err err = {0};
 
 	pl_arena_reset(&rig->arena);
+	opts = call_opts(rig, path, headers, url);
 	rig->done = false;
 	opts.method = method;
 	opts.body_max = BODY_MAX;
@@ -446,7 +460,7 @@ static void on_watch_end(void *ctx, const struct http_end *end)
 void api_rig_watch_open(struct api_rig *rig, const char *path,
                         struct api_rig_watch *watch)
 {
-	struct http_header headers[2];
+	struct http_header headers[API_RIG_HEADERS];
 	char url[8192];
 	struct http_call_opts opts = call_opts(rig, path, headers, url);
 	struct pl_err err = {0};

@@ -23,7 +23,7 @@
 #include "store/net/http.h"
 #include "tests/support/store/kv/faulty.h"
 
-enum { API_RIG_CREATED_MS = 1000 };
+enum { API_RIG_CREATED_MS = 1000, API_RIG_HEADERS = 5 };
 
 struct api_rig {
 	uv_loop_t loop;
@@ -38,7 +38,9 @@ struct api_rig {
 	bool ready;
 	/* Sent with each call. NULL: none. */
 	const char *accept;
-	const char *content_type; /* NULL: application/json */
+	const char *content_type;  /* NULL: application/json */
+	const char *bearer;        /* the token */
+	const char *as, *as_group; /* whom the sender acts as */
 	/* The answer to the last call. */
 	int status;
 	struct pl_span text;
@@ -57,7 +59,8 @@ struct api_rig {
 /* Waits until the server serves. The store has that many partitions. */
 void api_rig_open(struct api_rig *rig, uint32_t partitions);
 /* The same with options of the server; the rig sets those that it needs. ctx: the options
- * of the store, struct memkv_opts, or NULL. */
+ * of the store, struct memkv_opts, or NULL. With an identifier the token is
+ * "root,system:masters" at first: a user and its groups. */
 void api_rig_open_with(struct api_rig *rig, uint32_t partitions,
                        const struct api_server_opts *wanted);
 /* The same with faults of the server's session, which begin when rig->faulty is no more
