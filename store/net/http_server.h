@@ -52,12 +52,10 @@ struct http_request {
 	struct pl_span body;
 	const struct http_field *fields;
 	size_t field_count;
-	const char *peer; /* "127.0.0.1:4711" */
-	const char
-		*subject; /* the verified client certificate, "CN=...,O=..." in RFC 2253;
-	                      * NULL: none */
-	unsigned version; /* 1 or 2 */
-	bool peer_is_local; /* loopback */
+	const char *peer;                /* "127.0.0.1:4711" */
+	const struct tls_client *client; /* NULL: it showed no certificate */
+	unsigned version;                /* 1 or 2 */
+	bool peer_is_local;              /* loopback */
 };
 
 /* The first field of that name (lower case). at NULL: none. */

@@ -48,7 +48,7 @@ void http_conn_close(struct http_conn *conn)
 	server->counts.open_conns--;
 	nghttp2_session_del(conn->h2);
 	tls_peer_free(conn->tls);
-	free(conn->subject);
+	free(conn->client);
 	pl_buf_done(&conn->in);
 	pl_timer_done(&conn->timer);
 	uv_close((uv_handle_t *)&conn->tcp, on_conn_closed);
@@ -97,6 +97,19 @@ static void certificates_refresh(struct http_server *server)
 	server->tls_stale = stale;
 }
 
+void http_conn_verify(struct http_conn *conn)
+{
+	struct http_server *server = conn->server;
+
+	if (conn->client == NULL)
+		return;
+	certificates_refresh(server);
+	if (conn->client_loads == tls_server_loads(server->tls))
+		return;
+	conn->client_loads = tls_server_loads(server->tls);
+	tls_peer_verify(conn->tls, server->tls, conn->client);
+}
+
 static bool conn_begin(struct http_conn *conn)
 {
 	struct http_server *server = conn->server;
@@ -110,6 +123,7 @@ static bool conn_begin(struct http_conn *conn)
 		certificates_refresh(server);
 		conn->state = HTTP_CONN_SHAKING;
 		conn->began_ms = conn->idle_ms;
+		conn->client_loads = tls_server_loads(server->tls);
 		conn->tls = tls_peer_new(server->tls, &server->cipher);
 		if (conn->tls == NULL)
 			return false;

@@ -161,7 +161,7 @@ static enum tls_peer_state tls_shake(struct http_conn *conn)
 
 	if (state != TLS_PEER_OPEN)
 		return state;
-	if (!tls_peer_subject(conn->tls, &conn->subject))
+	if (!tls_peer_client(conn->tls, &conn->client))
 		return TLS_PEER_FAILED;
 	protocol_begin(conn, tls_peer_is_h2(conn->tls));
 	return state;

@@ -73,7 +73,8 @@ struct http_exchange *http_exchange_new(struct http_conn *conn,
 	memset(exchange, 0, sizeof *exchange);
 	request_fill(exchange, head, bytes);
 	exchange->request.peer = conn->peer;
-	exchange->request.subject = conn->subject;
+	http_conn_verify(conn);
+	exchange->request.client = conn->client;
 	exchange->request.peer_is_local = conn->is_local;
 	exchange->conn = conn;
 	exchange->is_head = http_guard_same(exchange->request.method, "head");

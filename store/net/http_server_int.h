@@ -138,12 +138,13 @@ struct http_conn {
 	struct http_frame_track track;     /* HTTP/2 */
 	uint32_t field_count, field_bytes; /* HTTP/2: of the block being read */
 	enum http_conn_state state;
-	bool last;     /* no request is taken any more */
-	bool eof;      /* the client has sent its end */
-	bool reading;  /* uv_read_start() */
-	bool is_local; /* the peer is on this machine */
-	bool trailers; /* HTTP/2: the block being read is no request */
-	char *subject; /* NULL: no client certificate */
+	bool last;                 /* no request is taken any more */
+	bool eof;                  /* the client has sent its end */
+	bool reading;              /* uv_read_start() */
+	bool is_local;             /* the peer is on this machine */
+	bool trailers;             /* HTTP/2: the block being read is no request */
+	struct tls_client *client; /* NULL: no client certificate */
+	uint64_t client_loads;     /* when the client was verified (tls_server_loads) */
 	char peer[HTTP_PEER_SIZE];
 };
 
@@ -196,6 +197,8 @@ void http_server_release(struct http_server *server);
 
 /* Takes the connection that waits at server->tcp. */
 void http_conn_accept(struct http_server *server);
+/* Loads changed files of TLS, and verifies the client again if there were some. */
+void http_conn_verify(struct http_conn *conn);
 /* The connection has something to do when the loop comes round. */
 void http_conn_touch(struct http_conn *conn);
 void http_conn_fail(struct http_conn *conn);

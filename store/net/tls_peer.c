@@ -1,14 +1,13 @@
 #include "store/net/tls_peer.h"
 
 #include <openssl/err.h>
-#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
 #include "store/base/fault.h"
 #include "store/net/tls_bio.h"
-
-enum { SUBJECT_MAX = 1024 };
+#include "store/net/tls_client_read.h"
 
 struct tls_peer {
 	SSL *ssl;
@@ -128,32 +127,41 @@ bool tls_peer_is_h2(const struct tls_peer *peer)
 	return len == 2 && memcmp(name, "h2", 2) == 0;
 }
 
-static bool subject_print(X509 *cert, char **subject)
-{
-	BIO *text = BIO_new(BIO_s_mem());
-	char *at = NULL;
-	long len = -1;
-
-	if (text == NULL)
-		return false;
-	if (X509_NAME_print_ex(text, X509_get_subject_name(cert), 0, XN_FLAG_RFC2253) >=
-	    0)
-		len = BIO_get_mem_data(text, &at);
-	*subject = len < 0 || len > SUBJECT_MAX ? NULL : pl_malloc((size_t)len + 1);
-	if (*subject != NULL) {
-		memcpy(*subject, at, (size_t)len);
-		(*subject)[len] = 0;
-	}
-	BIO_free(text);
-	return *subject != NULL;
-}
-
-bool tls_peer_subject(const struct tls_peer *peer, char **subject)
+bool tls_peer_client(const struct tls_peer *peer, struct tls_client **client)
 {
 	X509 *cert = SSL_get0_peer_certificate(peer->ssl);
 
-	*subject = NULL;
-	if (cert == NULL || SSL_get_verify_result(peer->ssl) != X509_V_OK)
+	*client = NULL;
+	if (cert == NULL)
 		return true;
-	return subject_print(cert, subject);
+	*client = tls_client_new(cert, SSL_get_verify_result(peer->ssl));
+	return *client != NULL;
+}
+
+static long chain_verify(const struct tls_peer *peer, SSL_CTX *ctx)
+{
+	X509 *cert = SSL_get0_peer_certificate(peer->ssl);
+	X509_STORE_CTX *chain = X509_STORE_CTX_new();
+	long result = X509_V_ERR_OUT_OF_MEM;
+
+	if (chain != NULL && cert != NULL &&
+	    X509_STORE_CTX_init(chain, SSL_CTX_get_cert_store(ctx), cert,
+	                        SSL_get_peer_cert_chain(peer->ssl)) == 1 &&
+	    X509_STORE_CTX_set_default(chain, "ssl_client") == 1) {
+		int rc = X509_verify_cert(chain);
+
+		result = X509_STORE_CTX_get_error(chain);
+		if (rc <= 0 && result == X509_V_OK)
+			result = X509_V_ERR_UNSPECIFIED;
+	}
+	X509_STORE_CTX_free(chain);
+	ERR_clear_error();
+	return result;
+}
+
+void tls_peer_verify(const struct tls_peer *peer, const struct tls_server *tls,
+                     struct tls_client *client)
+{
+	if (client->state == TLS_CLIENT_TRUSTED)
+		tls_client_verified(client, chain_verify(peer, tls_server_ctx(tls)));
 }

@@ -17,6 +17,8 @@ struct tls_peer;
 
 /* Borrowed; SSL_new() takes its own reference. */
 SSL_CTX *tls_server_ctx(const struct tls_server *tls);
+/* How often changed files were loaded. */
+uint64_t tls_server_loads(const struct tls_server *tls);
 
 /* out: borrowed for the connection's life. NULL: no memory. */
 struct tls_peer *tls_peer_new(struct tls_server *tls, struct pl_buf *out);
@@ -44,8 +46,11 @@ void tls_peer_end(struct tls_peer *peer);
 
 /* After the handshake: HTTP/2 was agreed on. */
 bool tls_peer_is_h2(const struct tls_peer *peer);
-/* The subject of the client's verified certificate in RFC 2253, for free(). True with
- * *subject NULL: there is none. False: no memory, or longer than 1,024 bytes. */
-bool tls_peer_subject(const struct tls_peer *peer, char **subject);
+/* Who the client is, for free(). True with *client NULL: it showed no certificate. False:
+ * no memory. */
+bool tls_peer_client(const struct tls_peer *peer, struct tls_client **client);
+/* Verifies the client's certificate again, by what the server trusts now. */
+void tls_peer_verify(const struct tls_peer *peer, const struct tls_server *tls,
+                     struct tls_client *client);
 
 #endif

@@ -1,6 +1,8 @@
 #include "store/net/tls_server.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509_vfy.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +13,22 @@
 #include "store/net/tls_peer.h"
 #include "store/net/tls_stamp.h"
 
-enum { FILES = 3, CERT = 0, KEY = 1, CLIENT_CA = 2, REFRESH_MS = 1000 };
+enum {
+	CERT,
+	KEY,
+	CLIENT_CA,
+	CLIENT_CRL,
+	FILES,
+	REFRESH_MS = 1000,
+	CRLS_MAX = 1024,
+};
 
 struct tls_server {
-	char *file[FILES]; /* CLIENT_CA may be NULL */
+	char *file[FILES]; /* CLIENT_CA and CLIENT_CRL may be NULL */
 	struct tls_stamp stamp[FILES];
 	SSL_CTX *ctx;      /* the last one that loaded */
 	uint64_t asked_ms; /* when the files were looked at */
+	uint64_t loads;    /* that changed ctx */
 };
 
 /* HTTP/2 if the client has it, else HTTP/1.1. A client with neither gets no protocol, and
@@ -37,6 +48,58 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 	return SSL_TLSEXT_ERR_OK;
 }
 
+/* Lets the handshake go on whatever the result is, which stays in the connection. The
+ * first fault ends the verification, so no later success hides it. */
+static int on_verify(X509_STORE_CTX *chain, void *ctx)
+{
+	(void)ctx;
+	if (X509_verify_cert(chain) <= 0 && X509_STORE_CTX_get_error(chain) == X509_V_OK)
+		X509_STORE_CTX_set_error(chain, X509_V_ERR_UNSPECIFIED);
+	return 1;
+}
+
+static enum pl_code crls_add(X509_STORE *store, BIO *file, const char *name,
+                             struct pl_err *err)
+{
+	for (unsigned count = 0; count <= CRLS_MAX; count++) {
+		X509_CRL *crl = PEM_read_bio_X509_CRL(file, NULL, NULL, NULL);
+		int added;
+
+		if (crl == NULL && count > 0 &&
+		    ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE) {
+			ERR_clear_error();
+			return PL_OK;
+		}
+		if (crl == NULL)
+			return tls_lib_error(err, name);
+		added = X509_STORE_add_crl(store, crl);
+		X509_CRL_free(crl);
+		if (added != 1)
+			return tls_lib_error(err, name);
+	}
+	return pl_err_set(err, PL_TLS, "%s: more than %d lists", name, CRLS_MAX);
+}
+
+static enum pl_code revoked_load(SSL_CTX *ctx, const char *name, struct pl_err *err)
+{
+	X509_STORE *store = SSL_CTX_get_cert_store(ctx);
+	enum pl_code code;
+	BIO *file;
+
+	if (name == NULL)
+		return PL_OK;
+	file = BIO_new_file(name, "r");
+	if (file == NULL)
+		return tls_lib_error(err, name);
+	code = crls_add(store, file, name, err);
+	BIO_free(file);
+	if (code == PL_OK &&
+	    X509_STORE_set_flags(store,
+	                         X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) != 1)
+		return tls_lib_error(err, name);
+	return code;
+}
+
 static enum pl_code clients_trust(SSL_CTX *ctx, const char *file, struct pl_err *err)
 {
 	STACK_OF(X509_NAME) * names;
@@ -50,6 +113,7 @@ static enum pl_code clients_trust(SSL_CTX *ctx, const char *file, struct pl_err 
 		return tls_lib_error(err, file);
 	SSL_CTX_set_client_CA_list(ctx, names);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_cert_verify_callback(ctx, on_verify, NULL);
 	return PL_OK;
 }
 
@@ -74,7 +138,9 @@ static enum pl_code server_ctx_set_up(SSL_CTX *ctx, const struct tls_server *tls
 	(void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
 	code = tls_identity_load(ctx, tls->file[CERT], tls->file[KEY], err);
-	return code != PL_OK ? code : clients_trust(ctx, tls->file[CLIENT_CA], err);
+	if (code == PL_OK)
+		code = clients_trust(ctx, tls->file[CLIENT_CA], err);
+	return code != PL_OK ? code : revoked_load(ctx, tls->file[CLIENT_CRL], err);
 }
 
 static enum pl_code server_ctx_load(const struct tls_server *tls, SSL_CTX **out,
@@ -101,14 +167,21 @@ static enum pl_code server_ctx_load(const struct tls_server *tls, SSL_CTX **out,
 
 static bool files_copy(struct tls_server *tls, const struct tls_server_files *files)
 {
-	tls->file[CERT] = pl_strdup(files->cert_file);
-	tls->file[KEY] = pl_strdup(files->key_file);
-	if (files->client_ca_file != NULL) {
-		tls->file[CLIENT_CA] = pl_strdup(files->client_ca_file);
-		if (tls->file[CLIENT_CA] == NULL)
+	const char *const from[FILES] = {
+		[CERT] = files->cert_file,
+		[KEY] = files->key_file,
+		[CLIENT_CA] = files->client_ca_file,
+		[CLIENT_CRL] = files->client_crl_file,
+	};
+
+	for (unsigned i = 0; i < FILES; i++) {
+		if (from[i] == NULL)
+			continue;
+		tls->file[i] = pl_strdup(from[i]);
+		if (tls->file[i] == NULL)
 			return false;
 	}
-	return tls->file[CERT] != NULL && tls->file[KEY] != NULL;
+	return true;
 }
 
 enum pl_code tls_server_new(const struct tls_server_files *files, struct tls_server **out,
@@ -120,6 +193,9 @@ enum pl_code tls_server_new(const struct tls_server_files *files, struct tls_ser
 	if (files->cert_file == NULL || files->key_file == NULL)
 		return pl_err_set(err, PL_INVALID,
 		                  "a server needs a certificate and its key");
+	if (files->client_crl_file != NULL && files->client_ca_file == NULL)
+		return pl_err_set(err, PL_INVALID,
+		                  "revoked client certificates need their authorities");
 	tls = pl_calloc(1, sizeof *tls);
 	if (tls == NULL)
 		return pl_err_set(err, PL_NOMEM, "TLS");
@@ -166,10 +242,16 @@ enum pl_code tls_server_refresh(struct tls_server *tls, uint64_t now_ms,
 	memcpy(tls->stamp, stamp, sizeof stamp);
 	SSL_CTX_free(tls->ctx); /* connections have their own references */
 	tls->ctx = ctx;
+	tls->loads++;
 	return PL_OK;
 }
 
 SSL_CTX *tls_server_ctx(const struct tls_server *tls)
 {
 	return tls->ctx;
+}
+
+uint64_t tls_server_loads(const struct tls_server *tls)
+{
+	return tls->loads;
 }

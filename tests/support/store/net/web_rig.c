@@ -57,6 +57,27 @@ static void span_print(char out[WEB_TEXT], struct pl_span text)
 	(void)snprintf(out, WEB_TEXT, PL_SPAN_FMT, PL_SPAN_ARG(text));
 }
 
+/* "ann O=dev O=ops", or why the client is not trusted. */
+static void client_note(struct web_rig *rig, const struct tls_client *client)
+{
+	size_t used = 0;
+
+	rig->subject[0] = 0;
+	if (client == NULL)
+		return;
+	if (client->state != TLS_CLIENT_TRUSTED) {
+		(void)snprintf(rig->subject, sizeof rig->subject, "! %s", client->why);
+		return;
+	}
+	(void)snprintf(rig->subject, sizeof rig->subject, PL_SPAN_FMT,
+	               PL_SPAN_ARG(client->name));
+	for (size_t i = 0; i < client->group_count; i++) {
+		used = strlen(rig->subject);
+		(void)snprintf(rig->subject + used, sizeof rig->subject - used,
+		               " O=" PL_SPAN_FMT, PL_SPAN_ARG(client->groups[i]));
+	}
+}
+
 static void on_request(void *ctx, struct http_exchange *exchange,
                        const struct http_request *request)
 {
@@ -70,8 +91,7 @@ static void on_request(void *ctx, struct http_exchange *exchange,
 	               PL_SPAN_FMT " " PL_SPAN_FMT "%s" PL_SPAN_FMT,
 	               PL_SPAN_ARG(request->method), PL_SPAN_ARG(request->path),
 	               request->query.len > 0 ? "?" : "", PL_SPAN_ARG(request->query));
-	(void)snprintf(rig->subject, sizeof rig->subject, "%s",
-	               request->subject == NULL ? "" : request->subject);
+	client_note(rig, request->client);
 	span_print(rig->host, http_request_field(request, "host"));
 	T_TRUE(http_exchange_request(exchange) == request);
 	T_TRUE(request->peer_is_local && strncmp(request->peer, "127.0.0.1:", 10) == 0);
