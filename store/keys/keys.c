@@ -76,6 +76,7 @@ static const struct key_layout {
 	[KEYS_OBJECT] = {"object", {W("objects"), G, R, N(OBJECT)}},
 	[KEYS_OBJECT_IN] = {"object in a namespace",
                             {W("objects"), G, R, S(NAMESPACE), N(OBJECT)}},
+	[KEYS_TOKEN] = {"token", {W("access"), W("tokens"), N(TOKEN)}},
 	[KEYS_NODES_TICK] = {"tick of the nodes", {W("nodes"), W("tick")}},
 	[KEYS_SCHEDULES_TICK] = {"tick of the schedules", {W("schedules"), W("tick")}},
 	[KEYS_BUDGETS_TICK] = {"tick of the budgets", {W("budgets"), W("tick")}},

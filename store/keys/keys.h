@@ -24,6 +24,7 @@
  *	/objects/core/namespaces                   KEYS_NAMESPACES
  *	/objects/<group>/<resource>/<name>             KEYS_OBJECT
  *	/objects/<group>/<resource>/<namespace>/<name> KEYS_OBJECT_IN
+ *	/access/tokens/<token>                     KEYS_TOKEN
  *	/nodes/tick                                KEYS_NODES_TICK
  *	/schedules/tick                            KEYS_SCHEDULES_TICK
  *	/budgets/tick                              KEYS_BUDGETS_TICK
@@ -75,6 +76,7 @@ enum keys_kind {
 	KEYS_NAMESPACES, /* the lock of the labels of all namespaces */
 	KEYS_OBJECT,     /* an object of an API that stands in no namespace */
 	KEYS_OBJECT_IN,  /* and one that does */
+	KEYS_TOKEN,      /* whose an issued token is */
 	/* Ticks (store/kv/cache/cache.h) mean nothing: readers of a prefix pass over
 	 * its tick. */
 	KEYS_NODES_TICK,

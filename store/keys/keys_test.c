@@ -109,6 +109,7 @@ T_CASE(keys_of_shards_and_settings_build_and_parse)
 	                        .scope = L("shop"),
 	                        .name = L("web")},
 	       "/objects/core/services/shop/web");
+	builds((struct keys_id){.kind = KEYS_TOKEN, .name = L("ci")}, "/access/tokens/ci");
 	builds((struct keys_id){.kind = KEYS_NODES_TICK}, "/nodes/tick");
 	builds((struct keys_id){.kind = KEYS_SCHEDULES_TICK}, "/schedules/tick");
 	builds((struct keys_id){.kind = KEYS_BUDGETS_TICK}, "/budgets/tick");
@@ -228,7 +229,7 @@ T_CASE(names_follow_kubernetes)
 	memset(name, 'a', sizeof name);
 	for (int kind = 0; kind < NAMES_KIND_COUNT; kind++) {
 		bool short_one = kind == NAMES_CLUSTER || kind == NAMES_NAMESPACE ||
-		                 kind == NAMES_CONFIG;
+		                 kind == NAMES_CONFIG || kind == NAMES_TOKEN;
 		bool of_api = kind == NAMES_GROUP || kind == NAMES_RESOURCE;
 		size_t most = of_api ? 32 : short_one ? 63 : 253;
 
@@ -255,7 +256,7 @@ T_CASE(the_longest_names_fit)
 		                     .resource = pl_span(name, 32)};
 
 		if (kind == KEYS_CLUSTER || kind == KEYS_CONFIG ||
-		    kind == KEYS_CONFIG_CURRENT)
+		    kind == KEYS_CONFIG_CURRENT || kind == KEYS_TOKEN)
 			id.name.len = 63;
 		T_OK(keys_build(&id, &text, NULL), NULL);
 		T_OK(keys_parse(keys_span(&text), &back, NULL), NULL);

@@ -25,6 +25,7 @@ static const struct rule {
 	[NAMES_GROUP] = {"group", 32, true, NULL},
 	[NAMES_RESOURCE] = {"resource", 32, false, NULL},
 	[NAMES_OBJECT] = {"object", 253, true, NULL},
+	[NAMES_TOKEN] = {"token", 63, false, NULL},
 };
 
 static bool is_alnum(uint8_t byte)

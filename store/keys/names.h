@@ -27,6 +27,7 @@ enum names_kind {
 	NAMES_GROUP,    /* of an API; at most 32, as */
 	NAMES_RESOURCE, /* this, a label */
 	NAMES_OBJECT,
+	NAMES_TOKEN, /* a label */
 	NAMES_KIND_COUNT,
 };
 

@@ -252,6 +252,7 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 	case KEYS_CONFIG:
 	case KEYS_LEADER:
 	case KEYS_PIN:
+	case KEYS_TOKEN:
 	case KEYS_NODES_TICK:
 	case KEYS_SCHEDULES_TICK:
 	case KEYS_BUDGETS_TICK:
