@@ -67,15 +67,16 @@ typedef enum pl_code file_load_fn(struct authn *authn, struct pl_span text,
 static enum pl_code file_load(struct authn *authn, struct authn_file *file,
                               file_load_fn *load, struct pl_err *err)
 {
+	struct pl_err why = {0};
 	struct pl_buf text;
 	enum pl_code code;
 
 	pl_buf_init(&text, TOKEN_FILE_BYTES_MAX);
 	code = authn_file_read(file, &text, err);
 	if (code == PL_OK) {
-		code = load(authn, pl_buf_span(&text), err);
+		code = load(authn, pl_buf_span(&text), &why);
 		if (code != PL_OK)
-			pl_err_wrap(err, "%s", file->path);
+			(void)pl_err_set(err, code, "%s: %s", file->path, why.msg);
 	}
 	if (text.len > 0)
 		OPENSSL_cleanse(text.at, text.len);
@@ -241,6 +242,7 @@ static enum pl_code token_identify(struct authn *authn, struct pl_span token,
                                    struct identity *out, struct pl_err *err)
 {
 	enum pl_code code = PL_NOTFOUND;
+	struct pl_err why = {0};
 
 	if (authn->tokens != NULL && token.len <= TOKEN_FILE_TOKEN_MAX)
 		code = token_file_identify(authn->tokens, token, arena, out, err);
@@ -252,24 +254,16 @@ static enum pl_code token_identify(struct authn *authn, struct pl_span token,
 	if (authn->jwks == NULL)
 		return pl_err_set(err, PL_DENIED, "a token that nobody knows");
 	code = jwt_identify(authn->jwks, &authn->rules, authn->seen, token, arena, now_s,
-	                    out, err);
-	if (code == PL_DENIED)
-		pl_err_wrap(err, "signed token");
-	return code;
+	                    out, &why);
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "signed token: %s", why.msg);
 }
 
 enum pl_code authn_identify_token(struct authn *authn, struct pl_span token,
                                   struct pl_arena *arena, int64_t now_s,
                                   struct identity *out, struct pl_err *err)
 {
-	struct pl_err why = {0};
-	enum pl_code code;
-
 	files_refresh(authn);
-	code = token_identify(authn, token, arena, now_s, out, &why);
-	if (code != PL_OK && err != NULL)
-		*err = why;
-	return code;
+	return token_identify(authn, token, arena, now_s, out, err);
 }
 
 static bool starts_bearer(struct pl_span field)
