@@ -76,7 +76,7 @@ enum keys_kind {
 	KEYS_NAMESPACES, /* the lock of the labels of all namespaces */
 	KEYS_OBJECT,     /* an object of an API that stands in no namespace */
 	KEYS_OBJECT_IN,  /* and one that does */
-	KEYS_TOKEN,      /* whose an issued token is */
+	KEYS_TOKEN,      /* the user of an issued token */
 	/* Ticks (store/kv/cache/cache.h) mean nothing: readers of a prefix pass over
 	 * its tick. */
 	KEYS_NODES_TICK,

@@ -124,6 +124,9 @@ const struct http_request *http_exchange_request(const struct http_exchange *exc
 void http_exchange_set_field(struct http_exchange *exchange, struct http_field field);
 /* The status of the answer; 0: none was begun. */
 int http_exchange_status(const struct http_exchange *exchange);
+/* Looks whether the client's certificate is still trusted (request->client); done before
+ * each request is handed over, so only needed for those that last. */
+void http_exchange_verify(struct http_exchange *exchange);
 /* Bytes that wait to be sent. */
 size_t http_exchange_pending(const struct http_exchange *exchange);
 

@@ -95,6 +95,12 @@ struct http_exchange *http_exchange_new(struct http_conn *conn,
 	return exchange;
 }
 
+void http_exchange_verify(struct http_exchange *exchange)
+{
+	if (!exchange->gone)
+		http_conn_verify(exchange->conn);
+}
+
 void http_exchange_time(struct http_exchange *exchange, struct pl_list *list)
 {
 	pl_list_del(&exchange->timed);

@@ -1,5 +1,5 @@
 /*
- * Who a client is by its certificate: the parts that identify it, each by itself, so that
+ * A client by its certificate: the parts that identify it, each by itself, so that
  * no name can be taken for another one, as in a printed "CN=a,O=b".
  *
  * Invariants: names are well-formed UTF-8 of 1 to TLS_CLIENT_NAME_MAX bytes without
@@ -23,13 +23,13 @@ enum {
 enum tls_client_state {
 	TLS_CLIENT_TRUSTED,
 	TLS_CLIENT_UNTRUSTED, /* another authority, expired, revoked, for servers only */
-	TLS_CLIENT_UNNAMED,   /* its names break the rules above, or it has not one CN */
+	TLS_CLIENT_UNNAMED,   /* broken rules of names, or not exactly one CN */
 };
 
 struct tls_client {
 	enum tls_client_state state;
-	const char *why;              /* it is not TLS_CLIENT_TRUSTED; constant words */
-	struct pl_span name;          /* its one CN */
+	const char *why;              /* constant words; NULL: TLS_CLIENT_TRUSTED */
+	struct pl_span name;          /* the one CN */
 	const struct pl_span *groups; /* each O, in the certificate's order */
 	size_t group_count;
 	struct pl_span serial; /* hexadecimal, 1 to 40 digits */

@@ -180,7 +180,7 @@ T_CASE(old_tls_is_not_spoken)
 	server_close();
 }
 
-T_CASE(a_certificate_that_is_not_trusted_names_nobody)
+T_CASE(a_certificate_that_is_not_trusted_names_no_client)
 {
 	struct forge_leaf leaf = plain;
 	struct forge leaf_ca, middle;
@@ -264,7 +264,7 @@ T_CASE(a_connection_loses_its_trust_when_its_certificate_is_revoked)
 	server_close();
 }
 
-T_CASE(without_a_list_of_its_authority_that_is_up_to_date_nobody_is_trusted)
+T_CASE(without_a_list_of_its_authority_that_is_up_to_date_no_client_is_trusted)
 {
 	server_open(revokes_none);
 	write_crl(&stranger, revokes_none, 3600);

@@ -46,7 +46,7 @@ void tls_peer_end(struct tls_peer *peer);
 
 /* After the handshake: HTTP/2 was agreed on. */
 bool tls_peer_is_h2(const struct tls_peer *peer);
-/* Who the client is, for free(). True with *client NULL: it showed no certificate. False:
+/* The client by its certificate, for free(). True with *client NULL: it showed no certificate. False:
  * no memory. */
 bool tls_peer_client(const struct tls_peer *peer, struct tls_client **client);
 /* Verifies the client's certificate again, by what the server trusts now. */

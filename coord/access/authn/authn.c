@@ -84,7 +84,7 @@ static enum pl_code file_load(struct authn *authn, struct authn_file *file,
 	return code;
 }
 
-/* What was loaded before stays; told once for each state of the file. */
+/* A bad file leaves what was loaded before in use, and is told once for each of its states. */
 static void file_refresh(struct authn *authn, struct authn_file *file, file_load_fn *load)
 {
 	struct pl_err err = {0};
@@ -252,7 +252,7 @@ static enum pl_code token_identify(struct authn *authn, struct pl_span token,
 		return issued_tokens_identify(authn->issued, token, arena, now_s, out,
 		                              err);
 	if (authn->jwks == NULL)
-		return pl_err_set(err, PL_DENIED, "a token that nobody knows");
+		return pl_err_set(err, PL_DENIED, "an unknown token");
 	code = jwt_identify(authn->jwks, &authn->rules, authn->seen, token, arena, now_s,
 	                    out, &why);
 	return code == PL_OK ? PL_OK : pl_err_set(err, code, "signed token: %s", why.msg);

@@ -330,7 +330,7 @@ T_CASE_SECONDS(no_claim_opens, 60)
 
 /* -- signatures -------------------------------------------------------------------------- */
 
-/* Signs with a key that everybody has: the public key, as a secret. */
+/* Signs with a key that all clients have: the public key, as a secret. */
 static char *confused(const char *header, struct pl_span secret)
 {
 	char *text = calloc(1, 16384);
@@ -670,7 +670,7 @@ static void client_denied(const struct tls_client *client, const char *cause)
 	T_STR(err.msg, cause);
 }
 
-/* What the certificates themselves may be is tried in store/net/tls_client_test.c. */
+/* Certificates themselves are tried in store/net/tls_client_test.c. */
 T_CASE(no_bad_certificate_opens)
 {
 	static uint8_t huge[IDENTITY_NAME_MAX + 1];

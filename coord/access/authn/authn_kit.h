@@ -134,7 +134,7 @@ static inline size_t kit_sign_raw(EVP_PKEY *key, enum kit_sign how, struct pl_sp
 	return len;
 }
 
-/* What OpenSSL gives, as the two numbers that a token has. */
+/* A signature of OpenSSL's, as the two numbers that a token has. */
 static inline size_t kit_es256(uint8_t at[1024], size_t len)
 {
 	const unsigned char *der = at;

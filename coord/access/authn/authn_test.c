@@ -87,7 +87,7 @@ T_CASE(a_certificate_names_its_client)
 	T_TRUE(identity_in_group(&who, IDENTITY_AUTHENTICATED));
 	T_SPAN(who.credential, PL_SPAN_LIT("4711"));
 	T_EQ(who.via, IDENTITY_CERTIFICATE);
-	/* It counts before a token, and beside one that is bad. */
+	/* A certificate counts before a token, and beside one that is bad. */
 	T_OK(bearer("Bearer tok-1"), &err);
 	T_SPAN(who.user, PL_SPAN_LIT("ann"));
 	T_OK(bearer("Bearer nothing"), &err);
@@ -131,7 +131,7 @@ T_CASE(without_a_credential_a_client_is_anonymous)
 	T_EQ(who.via, IDENTITY_LOCAL);
 	T_SPAN(who.user, PL_SPAN_LIT(IDENTITY_LOCAL_USER));
 	T_CODE(bearer("Bearer tok-1"), PL_DENIED, &err);
-	T_STR(err.msg, "a token that nobody knows");
+	T_STR(err.msg, "an unknown token");
 	down();
 }
 

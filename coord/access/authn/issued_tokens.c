@@ -154,7 +154,7 @@ enum pl_code issued_tokens_identify(const struct issued_tokens *tokens,
                                     int64_t now_s, struct identity *out,
                                     struct pl_err *err)
 {
-	static const struct token_record nobody;
+	static const struct token_record none_such;
 	uint8_t hash[TOKEN_HASH_BYTES];
 	struct pl_span id, secret;
 	const struct issued_token *found;
@@ -170,7 +170,7 @@ enum pl_code issued_tokens_identify(const struct issued_tokens *tokens,
 	if (token_hash(secret, hash) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "a token");
 	found = token_find(tokens, id);
-	record = found == NULL ? &nobody : &found->record;
+	record = found == NULL ? &none_such : &found->record;
 	same = CRYPTO_memcmp(hash, record->hash, sizeof hash) == 0;
 	if (!same || found == NULL)
 		return pl_err_set(err, PL_DENIED, "issued token %.*s: %s", (int)id.len,

@@ -143,7 +143,7 @@ T_CASE(a_broken_record_is_nobodys)
 }
 
 /* No digest is the one of an unknown token's record, which is all zeros. */
-T_CASE(a_record_whose_digest_is_zero_lets_nobody_in)
+T_CASE(a_record_whose_digest_is_zero_opens_nothing)
 {
 	up();
 	(void)kit_put(

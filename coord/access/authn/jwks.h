@@ -5,8 +5,8 @@
  *  - A key serves one kind of algorithm, which its own type says; the token's header only
  *    chooses among keys. So no key can be taken for another kind of key.
  *  - Keys of other kinds, and keys that are not for signatures, are passed over. A secret
- *    in the set (of an RSA or EC pair, or a symmetric key) makes the set unusable: whoever
- *    reads it could sign.
+ *    in the set (of an RSA or EC pair, or a symmetric key) makes the set unusable: its
+ *    readers could sign.
  *  - A set has at least one key that can be used, and never changes.
  */
 #ifndef COORD_ACCESS_AUTHN_JWKS_H

@@ -20,7 +20,7 @@ enum {
 	JWT_AUDIENCES_MAX = 16,
 };
 
-/* What a token must say, and how names are made of it. Texts are never NULL. */
+/* The claims that a token must have, and how names are made of them. Texts are never NULL. */
 struct jwt_rules {
 	struct pl_span issuer;
 	struct pl_span audience[JWT_AUDIENCES_MAX]; /* one of these */

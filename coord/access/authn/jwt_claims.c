@@ -1,4 +1,4 @@
-/* What a signed token says: from whom, for whom, when, and who its user is. */
+/* The claims of a signed token: from whom, for whom, when, and who its user is. */
 #include "coord/access/authn/jwt_int.h"
 
 static enum pl_code deny(struct pl_err *err, const char *claim, const char *why)
@@ -115,7 +115,7 @@ static enum pl_code name_make(struct pl_arena *arena, const char *claim,
 	return PL_OK;
 }
 
-/* An address that its owner has not proven is nobody's. */
+/* An address that its owner has not proven names no user. */
 static enum pl_code email_check(struct pl_json claims, const struct jwt_rules *rules,
                                 struct pl_err *err)
 {

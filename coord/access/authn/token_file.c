@@ -65,7 +65,7 @@ static bool tokens_grow(struct token_file *file)
 	return true;
 }
 
-/* What a header can carry. */
+/* A header can carry these only. */
 static bool token_ok(struct pl_span token)
 {
 	for (size_t i = 0; i < token.len; i++)

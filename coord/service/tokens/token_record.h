@@ -31,7 +31,7 @@ struct token_record {
 	size_t group_count;
 	int64_t created_ms;
 	int64_t expires_ms; /* 0: never */
-	struct pl_span by;  /* who made it; may be empty */
+	struct pl_span by;  /* name of the maker; may be empty */
 	uint8_t hash[TOKEN_HASH_BYTES];
 };
 
