@@ -109,7 +109,8 @@ T_CASE(keys_of_shards_and_settings_build_and_parse)
 	                        .scope = L("shop"),
 	                        .name = L("web")},
 	       "/objects/core/services/shop/web");
-	builds((struct keys_id){.kind = KEYS_TOKEN, .name = L("ci")}, "/access/tokens/ci");
+	builds((struct keys_id){.kind = KEYS_TOKEN, .name = L("ci")},
+	       "/access/tokens/ci");
 	builds((struct keys_id){.kind = KEYS_NODES_TICK}, "/nodes/tick");
 	builds((struct keys_id){.kind = KEYS_SCHEDULES_TICK}, "/schedules/tick");
 	builds((struct keys_id){.kind = KEYS_BUDGETS_TICK}, "/budgets/tick");
