@@ -5,6 +5,9 @@
 const struct command *const commands[] = {
 	&up_command,
 	&kubeconfig_command,
+	&token_create_command,
+	&token_list_command,
+	&token_revoke_command,
 	&completion_command,
 	&shards_command,
 	&partitions_command,

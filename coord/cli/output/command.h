@@ -53,6 +53,9 @@ extern const struct command delete_budget_command;
 extern const struct command delete_pdb_command;
 extern const struct command wait_command;
 extern const struct command fsck_command;
+extern const struct command token_create_command;
+extern const struct command token_list_command;
+extern const struct command token_revoke_command;
 extern const struct command kubeconfig_command;
 extern const struct command up_command;
 
