@@ -66,7 +66,7 @@ static enum pl_code open_kv(struct api_thread *api, struct pl_err *err)
 	return prefixed_open(kv, pl_span_str(api->opts->prefix), &api->kv, err);
 }
 
-/* Who has the token is the operator; it is compared in constant time. */
+/* The owner of the token is the operator. Tokens are compared in constant time. */
 static enum pl_code identify_token(void *ctx, struct pl_span token,
                                    struct pl_arena *arena, int64_t now_s,
                                    struct identity *out, struct pl_err *err)

@@ -26,7 +26,7 @@ enum { AUDIT_TEXT_MAX = 1024, AUDIT_GROUPS_MAX = 32, AUDIT_LINE_MAX = 128 << 10 
 struct audit_event {
 	int64_t at_ms;
 	struct pl_span id;
-	const struct identity *user;         /* whose rights it had; NULL: not known */
+	const struct identity *user; /* the one whose rights were used; NULL: not known */
 	const struct identity *impersonator; /* NULL: none */
 	const struct access_attributes *asked;
 	struct pl_span source; /* address */

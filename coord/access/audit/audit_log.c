@@ -21,13 +21,13 @@ struct audit_log {
 	int64_t (*wall_ms)(void);
 	struct pl_buf line; /* of the adding thread */
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the fields below, up to "of the thread" */
+	pthread_mutex_t lock; /* of the fields below, up to counts */
 	pthread_cond_t some;
 	struct pl_buf queue;
-	uint64_t untold; /* dropped lines that no line has told of */
+	uint64_t unreported; /* dropped lines that no line has told of */
 	bool stop;
 	struct audit_log_counts counts;
-	/* of the thread */
+	/* Only the thread uses these. */
 	struct pl_buf work;
 	int fd;
 	uint64_t size;
@@ -117,7 +117,7 @@ static void lines_lost(struct audit_log *log, struct pl_span bytes)
 	(void)pthread_mutex_lock(&log->lock);
 	log->counts.failed++;
 	log->counts.dropped += lines;
-	log->untold += lines;
+	log->unreported += lines;
 	(void)pthread_mutex_unlock(&log->lock);
 	if (!log->failing)
 		PL_LOG(PL_LOG_ERROR, "audit.failed", pl_log_str("file", log->path),
@@ -188,12 +188,12 @@ static enum pl_code queue_line(struct audit_log *log, int64_t at_ms)
 	size_t before = log->queue.len;
 	enum pl_code code = PL_OK;
 
-	if (log->untold > 0)
-		code = audit_dropped_line(at_ms, log->untold, &log->queue);
+	if (log->unreported > 0)
+		code = audit_dropped_line(at_ms, log->unreported, &log->queue);
 	if (code == PL_OK)
 		code = pl_buf_add(&log->queue, pl_buf_span(&log->line));
 	if (code == PL_OK)
-		log->untold = 0;
+		log->unreported = 0;
 	else
 		log->queue.len = before;
 	return code;
@@ -215,7 +215,7 @@ void audit_log_add(struct audit_log *log, const struct audit_event *event)
 		(void)pthread_cond_signal(&log->some);
 	} else {
 		log->counts.dropped++;
-		log->untold++;
+		log->unreported++;
 	}
 	(void)pthread_mutex_unlock(&log->lock);
 }
@@ -282,10 +282,10 @@ enum pl_code audit_log_open(const struct audit_log_opts *opts, struct audit_log 
 /* Lines that were lost last, and that no line has followed. */
 static void tell_rest(struct audit_log *log)
 {
-	if (log->untold == 0)
+	if (log->unreported == 0)
 		return;
 	pl_buf_clear(&log->work, 1 << 20);
-	if (audit_dropped_line(log->wall_ms(), log->untold, &log->work) == PL_OK)
+	if (audit_dropped_line(log->wall_ms(), log->unreported, &log->work) == PL_OK)
 		write_lines(log, pl_buf_span(&log->work));
 }
 

@@ -134,7 +134,7 @@ T_CASE(a_path_and_a_stranger_are_told)
 	      "\"reason\":\"the token is unknown\",\"duration_us\":0}\n");
 }
 
-/* Whatever is in the texts: one line, that is JSON, with these texts in it as far as they are
+/* With any bytes in the texts: one line, that is JSON, with these texts in it as far as they are
  * UTF-8. */
 T_CASE(nothing_breaks_out_of_a_line)
 {
@@ -204,7 +204,7 @@ T_CASE(lines_are_written_and_files_kept)
 	T_EQ(kept, 14);
 	T_EQ(lines_in(".4"), 0);
 	T_TRUE(strlen(text_of(".1")) <= 1000);
-	/* It goes on where it was. */
+	/* The log goes on where it was. */
 	kept = lines_in("");
 	log = open_log(1 << 20, 3, 0);
 	{

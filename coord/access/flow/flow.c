@@ -15,7 +15,7 @@ struct flow_user {
 	uint8_t name[];
 };
 
-/* What a request costs, by its kind: a list is worth several gets. */
+/* The cost of a request, by its kind: a list is worth several gets. */
 static const uint32_t costs[] = {
 	[FLOW_GET] = 1, [FLOW_CHANGE] = 1, [FLOW_LIST] = QUANTUM, [FLOW_WATCH] = 0};
 

@@ -166,8 +166,8 @@ T_CASE(limits_may_change)
 	end();
 }
 
-/* Whatever comes and goes: the limits hold, none is forgotten, and whoever waits is let in
- * while seats are free. */
+/* Through any coming and going the limits hold, no request is forgotten, and one that waits
+ * is let in while seats are free. */
 T_CASE(random_requests_keep_the_limits)
 {
 	static const char *const users[] = {"a", "b", "c", "d", "e"};

@@ -225,7 +225,7 @@ static bool is_everything(const struct access_rule *rule)
 	       word_is(pl_span_str(rule->groups), "*");
 }
 
-static bool rule_gives(const struct access_rule *rule,
+bool access_rule_gives(const struct access_rule *rule,
                        const struct access_attributes *asked)
 {
 	if (!words_have(rule->verbs, asked->verb) ||
@@ -244,7 +244,7 @@ bool access_rules_give(const struct access_rule *rules,
                        const struct access_attributes *asked)
 {
 	for (; rules->verbs != NULL; rules++)
-		if (rule_gives(rules, asked))
+		if (access_rule_gives(rules, asked))
 			return true;
 	return false;
 }

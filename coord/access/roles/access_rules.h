@@ -55,6 +55,9 @@ enum access_role access_role_includes(enum access_role role);
 /* The rights of every authenticated user: discovery, and questions about itself. */
 const struct access_rule *access_basic_rules(void);
 
+/* Whether the rule gives what is asked, whatever the namespace or cluster. */
+bool access_rule_gives(const struct access_rule *rule,
+                       const struct access_attributes *asked);
 /* Whether a rule of the list gives what is asked, whatever the namespace or cluster. */
 bool access_rules_give(const struct access_rule *rules,
                        const struct access_attributes *asked);

@@ -28,6 +28,9 @@ static const char *const all[] = {"all", NULL};
 #define APPS(...) RESOURCE("apps", "v1", __VA_ARGS__)
 #define BATCH(...) RESOURCE("batch", "v1", __VA_ARGS__)
 #define STORAGE(...) RESOURCE("storage.k8s.io", "v1", __VA_ARGS__)
+#define REVIEW(group, plural, singular, kind, inside, word)                              \
+	RESOURCE(group, "v1", plural, singular, kind, none, none, inside, SCHEMA_CREATE, \
+	         0, word)
 #define PLACET(...) RESOURCE("placet.io", "v1", __VA_ARGS__)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -90,6 +93,22 @@ static const struct schema_resource resources[] = {
                  scheduling_priority_class),
 	RESOURCE("coordination.k8s.io", "v1", "leases", "lease", "Lease", none, none,
                  true, ALL, 0, coordination_lease),
+
+	REVIEW("authentication.k8s.io", "selfsubjectreviews", "selfsubjectreview",
+               "SelfSubjectReview", false, authentication_self_subject_review),
+	REVIEW("authentication.k8s.io", "tokenreviews", "tokenreview", "TokenReview",
+               false, authentication_token_review),
+	REVIEW("authorization.k8s.io", "localsubjectaccessreviews",
+               "localsubjectaccessreview", "LocalSubjectAccessReview", true,
+               authorization_local_subject_access_review),
+	REVIEW("authorization.k8s.io", "selfsubjectaccessreviews",
+               "selfsubjectaccessreview", "SelfSubjectAccessReview", false,
+               authorization_self_subject_access_review),
+	REVIEW("authorization.k8s.io", "selfsubjectrulesreviews",
+               "selfsubjectrulesreview", "SelfSubjectRulesReview", false,
+               authorization_self_subject_rules_review),
+	REVIEW("authorization.k8s.io", "subjectaccessreviews", "subjectaccessreview",
+               "SubjectAccessReview", false, authorization_subject_access_review),
 
 	PLACET("clusters", "cluster", "Cluster", none, SHORT("placet"), false, READ, 0,
                placet_cluster),

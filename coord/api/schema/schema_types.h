@@ -261,6 +261,25 @@
 	X(autoscaling_scale)                                          \
 	X(autoscaling_scale_spec)                                     \
 	X(autoscaling_scale_status)                                   \
+	X(authentication_user_info)                                   \
+	X(authentication_token_review)                                \
+	X(authentication_token_review_spec)                           \
+	X(authentication_token_review_status)                         \
+	X(authentication_self_subject_review)                         \
+	X(authentication_self_subject_review_status)                  \
+	X(authorization_resource_attributes)                          \
+	X(authorization_non_resource_attributes)                      \
+	X(authorization_self_subject_access_review)                   \
+	X(authorization_self_subject_access_review_spec)              \
+	X(authorization_subject_access_review)                        \
+	X(authorization_local_subject_access_review)                  \
+	X(authorization_subject_access_review_spec)                   \
+	X(authorization_subject_access_review_status)                 \
+	X(authorization_self_subject_rules_review)                    \
+	X(authorization_self_subject_rules_review_spec)               \
+	X(authorization_subject_rules_review_status)                  \
+	X(authorization_resource_rule)                                \
+	X(authorization_non_resource_rule)                            \
 	X(placet_cluster)                                             \
 	X(placet_cluster_spec)                                        \
 	X(placet_cluster_status)                                      \

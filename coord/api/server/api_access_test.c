@@ -1,4 +1,4 @@
-/* Who may what, over the API: tokens are a user's name and its groups, "ann,team". */
+/* Rights, over the API: tokens are a user's name and its groups, "ann,team". */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -139,7 +139,7 @@ T_CASE(a_user_without_a_role_sees_what_there_is_only)
 	          "\"pods/binding\" in API group \"\" in the namespace \"a\"");
 	forbidden("GET", "/metrics", NULL,
 	          "forbidden: User \"ann\" cannot get path \"/metrics\"");
-	/* What is not served, or not there, is not told either. */
+	/* Whether it is served, or there, is not told either. */
 	forbidden("GET", IN_A "secrets/s", NULL,
 	          "secrets \"s\" is forbidden: User \"ann\" cannot get resource "
 	          "\"secrets\" in API group \"\" in the namespace \"a\"");
@@ -300,6 +300,149 @@ T_CASE(a_connector_has_its_cluster)
 	api_rig_want(&rig, "GET", IN_A "pods/p", NULL, 403);
 	api_rig_want(&rig, "POST", IN_A "pods/p/binding",
 	             "{\"target\":{\"name\":\"east:n\"}}", 403);
+	api_rig_close(&rig);
+}
+
+/* -- reviews ----------------------------------------------------------------------------- */
+
+#define AUTHN "/apis/authentication.k8s.io/v1"
+#define AUTHZ "/apis/authorization.k8s.io/v1"
+
+static bool can_i(const char *attributes)
+{
+	char body[1000];
+	const char *text;
+
+	(void)snprintf(body, sizeof body, "{\"spec\":{\"resourceAttributes\":{%s}}}",
+	               attributes);
+	api_rig_want(&rig, "POST", AUTHZ "/selfsubjectaccessreviews", body, 201);
+	text = api_rig_text(&rig, "status.allowed");
+	T_TRUE(text != NULL);
+	return strcmp(text, "true") == 0;
+}
+
+T_CASE(users_are_told_who_they_are)
+{
+	open_rig();
+	rig.bearer = "ann,team";
+	api_rig_want(&rig, "POST", AUTHN "/selfsubjectreviews",
+	             "{\"apiVersion\":\"authentication.k8s.io/v1\","
+	             "\"kind\":\"SelfSubjectReview\"}",
+	             201);
+	T_STR(api_rig_text(&rig, "kind"), "SelfSubjectReview");
+	T_STR(api_rig_text(&rig, "status.userInfo.username"), "ann");
+	T_STR(api_rig_text(&rig, "status.userInfo.groups.0"), "team");
+	T_STR(api_rig_text(&rig, "status.userInfo.groups.1"), "system:authenticated");
+	api_rig_want(&rig, "POST", AUTHN "/tokenreviews",
+	             "{\"spec\":{\"token\":\"bob\"}}", 403);
+	as_root();
+	api_rig_want(&rig, "POST", AUTHN "/tokenreviews",
+	             "{\"spec\":{\"token\":\"bob,ops\"}}", 201);
+	T_STR(api_rig_text(&rig, "status.authenticated"), "true");
+	T_STR(api_rig_text(&rig, "status.user.username"), "bob");
+	T_STR(api_rig_text(&rig, "spec.token"), NULL);
+	revoked = "bob";
+	api_rig_want(&rig, "POST", AUTHN "/tokenreviews",
+	             "{\"spec\":{\"token\":\"bob,ops\"}}", 201);
+	T_STR(api_rig_text(&rig, "status.authenticated"), NULL);
+	T_STR(api_rig_text(&rig, "status.error"), "invalid bearer token");
+	api_rig_want(&rig, "GET", AUTHN "/tokenreviews", NULL, 405);
+	api_rig_close(&rig);
+}
+
+T_CASE(users_are_told_what_they_may)
+{
+	open_rig();
+	bind_roles("[{\"role\":\"editor\",\"users\":[\"ann\"],\"namespaces\":[\"a\"]}]",
+	           "ann");
+	T_TRUE(can_i("\"verb\":\"create\",\"resource\":\"pods\",\"namespace\":\"a\""));
+	T_STR(api_rig_text(&rig, "status.reason"),
+	      "bindings[0]: editor in the namespace a");
+	T_STR(api_rig_text(&rig, "spec.resourceAttributes.verb"), "create");
+	T_TRUE(!can_i("\"verb\":\"create\",\"resource\":\"pods\",\"namespace\":\"b\""));
+	T_TRUE(!can_i("\"verb\":\"list\",\"resource\":\"pods\""));
+	/* kubectl gives its namespace for everything. */
+	T_TRUE(!can_i("\"verb\":\"list\",\"resource\":\"nodes\",\"namespace\":\"a\""));
+	T_TRUE(!can_i(
+		"\"verb\":\"list\",\"resource\":\"namespaces\",\"namespace\":\"a\""));
+	T_TRUE(can_i("\"verb\":\"get\",\"resource\":\"namespaces\",\"name\":\"a\""));
+	T_TRUE(!can_i("\"verb\":\"*\",\"resource\":\"*\",\"group\":\"*\""));
+	api_rig_want(&rig, "POST", AUTHZ "/selfsubjectaccessreviews",
+	             "{\"spec\":{\"nonResourceAttributes\":{\"verb\":\"get\","
+	             "\"path\":\"/metrics\"}}}",
+	             201);
+	T_STR(api_rig_text(&rig, "status.allowed"), "false");
+	api_rig_want(&rig, "POST", AUTHZ "/selfsubjectaccessreviews", "{\"spec\":{}}",
+	             422);
+	api_rig_want(&rig, "POST", AUTHZ "/subjectaccessreviews", "{\"spec\":{}}", 403);
+	as_root();
+	T_TRUE(can_i("\"verb\":\"*\",\"resource\":\"*\",\"group\":\"*\""));
+	rig.as = "ann";
+	T_TRUE(!can_i("\"verb\":\"*\",\"resource\":\"*\",\"group\":\"*\""));
+	rig.as = NULL;
+	api_rig_want(
+		&rig, "POST", AUTHZ "/subjectaccessreviews",
+		"{\"spec\":{\"user\":\"ann\",\"resourceAttributes\":{\"verb\":\"get\","
+		"\"resource\":\"pods\",\"namespace\":\"a\"}}}",
+		201);
+	T_STR(api_rig_text(&rig, "status.allowed"), "true");
+	api_rig_want(&rig, "POST", AUTHZ "/subjectaccessreviews",
+	             "{\"spec\":{\"resourceAttributes\":{\"verb\":\"get\"}}}", 422);
+	api_rig_want(
+		&rig, "POST", AUTHZ "/namespaces/b/localsubjectaccessreviews",
+		"{\"spec\":{\"user\":\"ann\",\"resourceAttributes\":{\"verb\":\"get\","
+		"\"resource\":\"pods\",\"namespace\":\"a\"}}}",
+		422);
+	api_rig_close(&rig);
+}
+
+/* The rows of the rules that have the resource; their verbs' first letters. */
+static const char *listed(const char *resource)
+{
+	static char text[64];
+	size_t len = 0;
+
+	text[0] = 0;
+	PL_JSON_EACH (rule, api_rig_at(&rig, "status.resourceRules")) {
+		const char *word = "", *verb = "";
+
+		PL_JSON_EACH (item, pl_json_member(rule, "resources")) {
+			T_EQ(pl_json_as_string(item, &word, NULL), PL_OK);
+			if (strcmp(word, resource) != 0)
+				continue;
+			T_EQ(pl_json_as_string(
+				     pl_json_first(pl_json_member(rule, "verbs")), &verb,
+				     NULL),
+			     PL_OK);
+			len += (size_t)snprintf(text + len, sizeof text - len, "%s%s",
+			                        len == 0 ? "" : " ", verb);
+		}
+	}
+	return text;
+}
+
+T_CASE(rights_are_listed)
+{
+	open_rig();
+	bind_roles("[{\"role\":\"editor\",\"users\":[\"ann\"],\"namespaces\":[\"a\"]},"
+	           "{\"role\":\"viewer\",\"users\":[\"bob\"]}]",
+	           "ann");
+	api_rig_want(&rig, "POST", AUTHZ "/selfsubjectrulesreviews",
+	             "{\"spec\":{\"namespace\":\"a\"}}", 201);
+	T_STR(listed("pods"), "create get");
+	T_STR(listed("namespaces"), "get");
+	T_STR(listed("nodes"), "");
+	T_STR(listed("selfsubjectreviews"), "create");
+	T_STR(api_rig_text(&rig, "status.incomplete"), "false");
+	api_rig_want(&rig, "POST", AUTHZ "/selfsubjectrulesreviews",
+	             "{\"spec\":{\"namespace\":\"b\"}}", 201);
+	T_STR(listed("pods"), "");
+	rig.bearer = "bob";
+	api_rig_want(&rig, "POST", AUTHZ "/selfsubjectrulesreviews",
+	             "{\"spec\":{\"namespace\":\"b\"}}", 201);
+	T_STR(listed("nodes"), "get");
+	T_STR(listed("tokens"), "");
+	T_STR(listed("pods/status"), "get");
 	api_rig_close(&rig);
 }
 

@@ -446,7 +446,7 @@ void api_calls_look(struct api_server *server, bool again)
 			call->reason = "the right to watch has ended";
 			watcher_stop(call->request->watcher);
 		}
-		/* Those that were not looked at come first next time. */
+		/* Watches that were not looked at come first next time. */
 		if (again) {
 			pl_list_del(&call->link);
 			pl_list_add_tail(&seen, &call->link);

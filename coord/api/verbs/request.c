@@ -6,6 +6,7 @@
 #include "coord/api/verbs/change.h"
 #include "coord/api/verbs/explanation.h"
 #include "coord/api/verbs/request_options.h"
+#include "coord/api/verbs/review.h"
 #include "store/base/alloc.h"
 #include "store/base/yaml.h"
 
@@ -440,6 +441,10 @@ static bool is_apply(const struct request *request)
 
 static void dispatch(struct request *request)
 {
+	if (review_is_one(request->path.resource)) {
+		request_review(request);
+		return;
+	}
 	if (is_placet(request, "explanations")) {
 		request_explain(request);
 		return;

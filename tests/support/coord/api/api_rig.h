@@ -40,7 +40,7 @@ struct api_rig {
 	const char *accept;
 	const char *content_type;  /* NULL: application/json */
 	const char *bearer;        /* the token */
-	const char *as, *as_group; /* whom the sender acts as */
+	const char *as, *as_group; /* the user that the sender acts as */
 	/* The answer to the last call. */
 	int status;
 	struct pl_span text;
