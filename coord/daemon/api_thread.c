@@ -1,7 +1,6 @@
 #include "coord/daemon/api_thread.h"
 
 #include <errno.h>
-#include <openssl/crypto.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,8 +10,8 @@
 #include "store/kv/prefixed.h"
 
 /*
- * Opened in this order: client, root prefix, server; all before the thread runs, so that a
- * port that is taken is told at once. Closed in the other direction.
+ * Opened in this order: client, root prefix, authentication, server; all before the thread
+ * runs, so that a port that is taken is told at once. Closed in the other direction.
  */
 
 static void report_state(struct api_thread *api, enum api_thread_state state)
@@ -32,12 +31,19 @@ static void on_kv_closed(void *ctx)
 	uv_close((uv_handle_t *)&api->wake, NULL);
 }
 
+static void on_authn_closed(void *ctx)
+{
+	struct api_thread *api = ctx;
+
+	kv_close(api->kv, on_kv_closed, api);
+}
+
 static void on_server_closed(void *ctx)
 {
 	struct api_thread *api = ctx;
 
 	api->server = NULL;
-	kv_close(api->kv, on_kv_closed, api);
+	api_authn_close(&api->authn, on_authn_closed, api);
 }
 
 static void on_wake(uv_async_t *wake)
@@ -50,7 +56,7 @@ static void on_wake(uv_async_t *wake)
 	if (api->server != NULL)
 		api_server_stop(api->server, on_server_closed, api);
 	else
-		kv_close(api->kv, on_kv_closed, api);
+		on_server_closed(api);
 }
 
 static enum pl_code open_kv(struct api_thread *api, struct pl_err *err)
@@ -66,57 +72,31 @@ static enum pl_code open_kv(struct api_thread *api, struct pl_err *err)
 	return prefixed_open(kv, pl_span_str(api->opts->prefix), &api->kv, err);
 }
 
-/* The owner of the token is the operator. Tokens are compared in constant time. */
-static enum pl_code identify_token(void *ctx, struct pl_span token,
-                                   struct pl_arena *arena, int64_t now_s,
-                                   struct identity *out, struct pl_err *err)
-{
-	const char *wanted = ctx;
-
-	(void)arena;
-	(void)now_s;
-	if (token.len != strlen(wanted) ||
-	    CRYPTO_memcmp(token.at, wanted, token.len) != 0)
-		return pl_err_set(err, PL_DENIED, "the token is unknown");
-	*out = identity_local();
-	return PL_OK;
-}
-
-static enum pl_code identify_request(void *ctx, const struct http_request *http,
-                                     struct pl_arena *arena, int64_t now_s,
-                                     struct identity *out, struct pl_err *err)
-{
-	struct pl_span header = http_request_field(http, "authorization");
-
-	if (!pl_span_starts(header, PL_SPAN_LIT("Bearer ")))
-		return pl_err_set(err, PL_NOTFOUND, "no token");
-	return identify_token(ctx, pl_span(header.at + 7, header.len - 7), arena, now_s,
-	                      out, err);
-}
-
 static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 {
 	const struct daemon_api_opts *from = &api->opts->serve;
-	struct tls_server_files files = {.cert_file = from->cert, .key_file = from->key};
+	const struct tls_server_files files = {.cert_file = from->cert,
+	                                       .key_file = from->key,
+	                                       .client_ca_file = from->client_ca,
+	                                       .client_crl_file = from->client_crl};
 	struct api_server_opts opts = {.kv = api->kv,
 	                               .host = from->host,
 	                               .port = from->port,
 	                               .version = PLACET_VERSION,
 	                               .process = api->process};
-	bool token = from->token[0] != 0;
 
 	if (from->cert != NULL && tls_server_new(&files, &api->tls, err) != PL_OK)
 		return err->code;
 	opts.tls = api->tls;
-	memcpy(api->token, from->token, sizeof api->token);
-	if (token)
-		opts.identifier = (struct request_identifier){identify_request,
-		                                              identify_token, api->token};
+	opts.identifier = api_authn_identifier(&api->authn);
+	if (api_authn_open(&api->authn, from, api->kv, err) != PL_OK)
+		return err->code;
 	if (api_server_open(&api->loop, &opts, &api->server, err) != PL_OK)
 		return err->code;
 	PL_LOG(PL_LOG_INFO, "api.listening", pl_log_str("host", from->host),
 	       pl_log_uint("port", api_server_port(api->server)),
-	       pl_log_bool("tls", api->tls != NULL), pl_log_bool("token", token));
+	       pl_log_bool("tls", api->tls != NULL),
+	       pl_log_bool("open", api_authn_is_open(from)));
 	return PL_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "coord/api/server/api_server.h"
+#include "coord/daemon/api_authn.h"
 #include "coord/daemon/options.h"
 
 enum api_thread_state { API_THREAD_RUNS, API_THREAD_FAILED, API_THREAD_ENDED };
@@ -31,7 +32,7 @@ struct api_thread {
 	/* Used by the thread only. */
 	struct kv *kv;
 	struct tls_server *tls; /* NULL: clear text */
-	char token[DAEMON_API_TOKEN_SIZE];
+	struct api_authn authn;
 	struct api_server *server;
 	bool stopping;
 };

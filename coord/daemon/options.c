@@ -170,6 +170,51 @@ static enum pl_code apply_defaults(struct daemon_opts *opts, const char *hostnam
 	return PL_OK;
 }
 
+/* Off this machine the API wants to be told twice before it does without TLS, or knows
+ * no credentials but the tokens of the store. */
+static enum pl_code check_listen(const struct daemon_opts *opts, struct pl_err *err)
+{
+	const struct daemon_api_opts *api = &opts->serve;
+	bool known = api->client_ca != NULL || api->token_file != NULL ||
+	             api->jwt_jwks != NULL;
+
+	if (api->host[0] == 0 || api->loopback || (api->cert != NULL && known))
+		return PL_OK;
+	if (api->insecure != NULL &&
+	    strcmp(api->insecure, opts->text[DAEMON_API_LISTEN]) == 0)
+		return PL_OK;
+	if (api->cert == NULL)
+		return pl_err_set(err, PL_INVALID,
+		                  "--api-listen: off loopback it needs --api-cert and "
+		                  "--api-key; or say --api-insecure %s",
+		                  opts->text[DAEMON_API_LISTEN]);
+	return pl_err_set(err, PL_INVALID,
+	                  "--api-listen: off loopback it needs --api-client-ca, "
+	                  "--api-token-file or --api-jwt-jwks; or say --api-insecure %s",
+	                  opts->text[DAEMON_API_LISTEN]);
+}
+
+static enum pl_code check_api(const struct daemon_api_opts *api, struct pl_err *err)
+{
+	bool jwt = api->jwt_jwks != NULL;
+
+	if ((api->cert == NULL) != (api->key == NULL))
+		return pl_err_set(err, PL_INVALID,
+		                  "--api-cert and --api-key go together");
+	if (api->client_ca != NULL && api->cert == NULL)
+		return pl_err_set(err, PL_INVALID,
+		                  "--api-client-ca needs --api-cert and --api-key");
+	if (api->client_crl != NULL && api->client_ca == NULL)
+		return pl_err_set(err, PL_INVALID,
+		                  "--api-client-crl needs --api-client-ca");
+	if (jwt != (api->jwt_issuer != NULL) || jwt != (api->jwt_audience != NULL))
+		return pl_err_set(
+			err, PL_INVALID,
+			"--api-jwt-issuer, --api-jwt-audience and --api-jwt-jwks "
+			"go together");
+	return PL_OK;
+}
+
 static enum pl_code check_together(const struct daemon_opts *opts, struct pl_err *err)
 {
 	if ((opts->store.tls.cert_file == NULL) != (opts->store.tls.key_file == NULL))
@@ -178,7 +223,9 @@ static enum pl_code check_together(const struct daemon_opts *opts, struct pl_err
 		return pl_err_set(err, PL_INVALID,
 		                  "--shards 0: want --api-listen, as this process would "
 		                  "have nothing to do");
-	return PL_OK;
+	if (check_api(&opts->serve, err) != PL_OK)
+		return PL_INVALID;
+	return check_listen(opts, err);
 }
 
 enum pl_code daemon_opts_read(struct daemon_opts *out, int argc, char **argv,

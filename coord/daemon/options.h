@@ -33,9 +33,19 @@ enum daemon_option {
 	DAEMON_ZONE,
 	DAEMON_API_ADDRESS,
 	DAEMON_API_LISTEN,
+	DAEMON_API_INSECURE,
 	DAEMON_API_CERT,
 	DAEMON_API_KEY,
+	DAEMON_API_CLIENT_CA,
+	DAEMON_API_CLIENT_CRL,
 	DAEMON_API_TOKEN_FILE,
+	DAEMON_API_JWT_ISSUER,
+	DAEMON_API_JWT_AUDIENCE,
+	DAEMON_API_JWT_JWKS,
+	DAEMON_API_JWT_USER_CLAIM,
+	DAEMON_API_JWT_GROUPS_CLAIM,
+	DAEMON_API_JWT_USER_PREFIX,
+	DAEMON_API_JWT_GROUPS_PREFIX,
 	DAEMON_TTL,
 	DAEMON_PARTITIONS,
 	DAEMON_PREFIX,
@@ -59,14 +69,20 @@ enum daemon_action {
 	DAEMON_SHOW_CONFIG,
 };
 
-enum { DAEMON_API_HOST_SIZE = 64, DAEMON_API_TOKEN_SIZE = 256 };
+enum { DAEMON_API_HOST_SIZE = 64 };
 
-/* How the process serves the API. */
+/* How the process serves the API. Texts are NULL where nothing was given. */
 struct daemon_api_opts {
-	char host[DAEMON_API_HOST_SIZE];   /* an address; empty: it does not */
-	uint16_t port;                     /* 0: the kernel chooses */
-	const char *cert, *key;            /* NULL: clear text */
-	char token[DAEMON_API_TOKEN_SIZE]; /* empty: none */
+	char host[DAEMON_API_HOST_SIZE]; /* an address; empty: it does not */
+	uint16_t port;                   /* 0: the kernel chooses */
+	bool loopback;                   /* host is on this machine only */
+	const char *insecure;   /* the address to listen at, whatever is lacking */
+	const char *cert, *key; /* NULL: clear text */
+	const char *client_ca, *client_crl;
+	const char *token_file;
+	const char *jwt_issuer, *jwt_audience, *jwt_jwks;
+	const char *jwt_user_claim, *jwt_groups_claim;
+	const char *jwt_user_prefix, *jwt_groups_prefix; /* "": none */
 };
 
 /* The strings live as long as the options. */

@@ -57,11 +57,11 @@ void daemon_opts_show(const struct daemon_opts *opts, FILE *to)
 		const char *text = opts->text[i];
 		const char *source = opts->source[i];
 
-		(void)fprintf(to, "%-16s %-32s (%s)\n", option_table[i].name,
+		(void)fprintf(to, "%-22s %-32s (%s)\n", option_table[i].name,
 		              text == NULL || *text == 0 ? "-" : text,
 		              source == NULL ? "default" : source);
 	}
-	(void)fprintf(to, "%-16s %-32s (%s)\n", "password",
+	(void)fprintf(to, "%-22s %-32s (%s)\n", "password",
 	              opts->store.password[0] == 0 ? "-" : "(secret)",
 	              opts->store.password[0] == 0 ? "default"
 	              : opts->text[DAEMON_PASSWORD_FILE] == NULL

@@ -98,7 +98,6 @@ static enum pl_code parse_api(struct daemon_opts *opts, const char *text,
 	return parse_plain(text, &opts->api, err);
 }
 
-/* Clients of the API are not told apart yet, so it stays on the machine. */
 static bool is_loopback(const char *host)
 {
 	return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
@@ -130,46 +129,49 @@ static enum pl_code parse_api_listen(struct daemon_opts *opts, const char *text,
 	if (strcmp(opts->serve.host, "localhost") == 0)
 		memcpy(opts->serve.host, "127.0.0.1", sizeof "127.0.0.1");
 	opts->serve.port = (uint16_t)port;
-	if (!is_loopback(opts->serve.host))
-		return pl_err_set(err, PL_INVALID,
-		                  "the API is served on loopback addresses only, as "
-		                  "127.0.0.1");
+	opts->serve.loopback = is_loopback(opts->serve.host);
 	return PL_OK;
 }
 
-static enum pl_code parse_api_cert(struct daemon_opts *opts, const char *text,
-                                   struct pl_err *err)
-{
-	return parse_plain(text, &opts->serve.cert, err);
-}
+#define TAKE_API(what, member)                                                           \
+	static enum pl_code parse_api_##what(struct daemon_opts *opts, const char *text, \
+	                                     struct pl_err *err)                         \
+	{                                                                                \
+		return parse_plain(text, &opts->serve.member, err);                      \
+	}
+TAKE_API(insecure, insecure)
+TAKE_API(cert, cert)
+TAKE_API(key, key)
+TAKE_API(client_ca, client_ca)
+TAKE_API(client_crl, client_crl)
+TAKE_API(token, token_file)
+TAKE_API(jwt_issuer, jwt_issuer)
+TAKE_API(jwt_audience, jwt_audience)
+TAKE_API(jwt_jwks, jwt_jwks)
+TAKE_API(jwt_user_claim, jwt_user_claim)
+TAKE_API(jwt_groups_claim, jwt_groups_claim)
 
-static enum pl_code parse_api_key(struct daemon_opts *opts, const char *text,
-                                  struct pl_err *err)
-{
-	return parse_plain(text, &opts->serve.key, err);
-}
-
-static enum pl_code parse_api_token(struct daemon_opts *opts, const char *text,
+/* "-" is no prefix, as of kube-apiserver. */
+static enum pl_code parse_prefix_of(const char *text, const char **out,
                                     struct pl_err *err)
 {
-	char line[DAEMON_API_TOKEN_SIZE + 2];
-	FILE *file = fopen(text, "re");
-	size_t len;
+	if (strcmp(text, "-") == 0) {
+		*out = "";
+		return PL_OK;
+	}
+	return parse_plain(text, out, err);
+}
 
-	if (file == NULL)
-		return pl_err_set(err, PL_INVALID, "%s", strerror(errno));
-	len = fread(line, 1, sizeof line - 1, file);
-	(void)fclose(file);
-	line[len] = 0;
-	len = strcspn(line, "\r\n");
-	if (len == 0 || len >= sizeof opts->serve.token)
-		return pl_err_set(err, PL_INVALID,
-		                  "want a token of 1 to %d bytes in the "
-		                  "first line",
-		                  DAEMON_API_TOKEN_SIZE - 1);
-	memcpy(opts->serve.token, line, len);
-	opts->serve.token[len] = 0;
-	return PL_OK;
+static enum pl_code parse_api_jwt_user_prefix(struct daemon_opts *opts, const char *text,
+                                              struct pl_err *err)
+{
+	return parse_prefix_of(text, &opts->serve.jwt_user_prefix, err);
+}
+
+static enum pl_code parse_api_jwt_groups_prefix(struct daemon_opts *opts,
+                                                const char *text, struct pl_err *err)
+{
+	return parse_prefix_of(text, &opts->serve.jwt_groups_prefix, err);
 }
 
 static enum pl_code parse_ttl(struct daemon_opts *opts, const char *text,
@@ -276,15 +278,49 @@ const struct option_def option_table[DAEMON_OPTION_COUNT] = {
                                 "where others reach this process, shown also", parse_api},
 	[DAEMON_API_LISTEN] = {"api-listen", NULL, "HOST:PORT", "",
                                "serve Kubernetes' API there, for the whole federation;\n"
-                               "loopback addresses only; port 0: any free one",
+                               "port 0: any free one; off loopback it needs TLS and one\n"
+                               "of the kinds of credentials below",
                                parse_api_listen},
+	[DAEMON_API_INSECURE] = {"api-insecure", NULL, "HOST:PORT", NULL,
+                                 "the same again: without these it listens there, too",
+                                 parse_api_insecure},
 	[DAEMON_API_CERT] = {"api-cert", NULL, "FILE", NULL,
                              "the API's certificate, PEM (default: clear text)",
                              parse_api_cert},
 	[DAEMON_API_KEY] = {"api-key", NULL, "FILE", NULL, "its key, PEM", parse_api_key},
-	[DAEMON_API_TOKEN_FILE] = {"api-token-file", NULL, "FILE", NULL,
-                                   "its first line is the token that clients must send",
-                                   parse_api_token},
+	[DAEMON_API_CLIENT_CA] = {"api-client-ca", NULL, "FILE", NULL,
+                                  "whose client certificates name users (CN) and their\n"
+                                  "groups (O), PEM",
+                                  parse_api_client_ca},
+	[DAEMON_API_CLIENT_CRL] = {"api-client-crl", NULL, "FILE", NULL,
+                                   "which of them are revoked: lists, PEM, one of each\n"
+                                   "authority",
+                                   parse_api_client_crl},
+	[DAEMON_API_TOKEN_FILE] =
+		{"api-token-file", NULL, "FILE", NULL,
+                 "static tokens, a line each: token,user,uid,\"groups\";\n"
+                 "or one token alone, which may everything",
+                 parse_api_token},
+	[DAEMON_API_JWT_ISSUER] = {"api-jwt-issuer", NULL, "URL", NULL,
+                                   "accept signed tokens (JWT) of this issuer (iss)",
+                                   parse_api_jwt_issuer},
+	[DAEMON_API_JWT_AUDIENCE] = {"api-jwt-audience", NULL, "NAME[,NAME]", NULL,
+                                     "for one of these (aud)", parse_api_jwt_audience},
+	[DAEMON_API_JWT_JWKS] = {"api-jwt-jwks", NULL, "FILE", NULL,
+                                 "signed by one of these public keys: a JWKS",
+                                 parse_api_jwt_jwks},
+	[DAEMON_API_JWT_USER_CLAIM] = {"api-jwt-user-claim", NULL, "CLAIM", "sub",
+                                       "which claim is the user",
+                                       parse_api_jwt_user_claim},
+	[DAEMON_API_JWT_GROUPS_CLAIM] = {"api-jwt-groups-claim", NULL, "CLAIM", "groups",
+                                         "which one the groups",
+                                         parse_api_jwt_groups_claim},
+	[DAEMON_API_JWT_USER_PREFIX] = {"api-jwt-user-prefix", NULL, "TEXT",
+                                        "jwt:", "in front of the user; - is none",
+                                        parse_api_jwt_user_prefix},
+	[DAEMON_API_JWT_GROUPS_PREFIX] = {"api-jwt-groups-prefix", NULL, "TEXT",
+                                          "jwt:", "in front of each group; - is none",
+                                          parse_api_jwt_groups_prefix},
 	[DAEMON_TTL] = {"ttl", NULL, "DURATION", "10s",
                         "of each shard's lease: when this process dies, others take\n"
                         "over so much later (2s to 1h, whole seconds)",

@@ -276,3 +276,52 @@ T_CASE(a_want_of_memory_is_reported)
 	torture_file = file_with("{\"zone\":\"z\"}");
 	t_torture(read_once, false);
 }
+
+T_CASE(the_api_leaves_the_machine_only_with_tls_and_credentials)
+{
+#define TLS "--api-cert", "c", "--api-key", "k"
+	T_OK(READ("--api-listen", "127.0.0.1:0"), &err);
+	T_TRUE(opts.serve.loopback);
+	daemon_opts_done(&opts);
+	T_OK(READ("--api-listen", "[::1]:0"), &err);
+	daemon_opts_done(&opts);
+	(void)READ("--api-listen", "10.0.0.1:6443");
+	refused("--api-listen: off loopback it needs --api-cert and --api-key; or say "
+	        "--api-insecure 10.0.0.1:6443");
+	(void)READ("--api-listen", "0.0.0.0:6443", "--api-token-file", "f");
+	refused("off loopback it needs --api-cert");
+	(void)READ("--api-listen", "[::]:6443", TLS);
+	refused("off loopback it needs --api-client-ca, --api-token-file or --api-jwt-jwks; or "
+	        "say --api-insecure [::]:6443");
+	(void)READ("--api-listen", "10.0.0.1:6443", "--api-insecure", "10.0.0.1:644");
+	refused("off loopback it needs --api-cert");
+	T_OK(READ("--api-listen", "10.0.0.1:6443", TLS, "--api-client-ca", "ca"), &err);
+	T_TRUE(!opts.serve.loopback);
+	daemon_opts_done(&opts);
+	T_OK(READ("--api-listen", "10.0.0.1:6443", TLS, "--api-token-file", "f"), &err);
+	daemon_opts_done(&opts);
+	T_OK(READ("--api-listen", "10.0.0.1:6443", "--api-insecure", "10.0.0.1:6443"),
+	     &err);
+	daemon_opts_done(&opts);
+}
+
+T_CASE(options_of_credentials_go_together)
+{
+	(void)READ("--api-cert", "c");
+	refused("--api-cert and --api-key go together");
+	(void)READ("--api-client-ca", "ca");
+	refused("--api-client-ca needs --api-cert and --api-key");
+	(void)READ(TLS, "--api-client-crl", "crl");
+	refused("--api-client-crl needs --api-client-ca");
+	(void)READ("--api-jwt-issuer", "i", "--api-jwt-jwks", "f");
+	refused("--api-jwt-issuer, --api-jwt-audience and --api-jwt-jwks go together");
+	T_OK(READ("--api-jwt-issuer", "i", "--api-jwt-jwks", "f", "--api-jwt-audience",
+	          "a", "--api-jwt-user-prefix", "-"),
+	     &err);
+	T_STR(opts.serve.jwt_user_claim, "sub");
+	T_STR(opts.serve.jwt_groups_claim, "groups");
+	T_STR(opts.serve.jwt_user_prefix, "");
+	T_STR(opts.serve.jwt_groups_prefix, "jwt:");
+	daemon_opts_done(&opts);
+#undef TLS
+}

@@ -62,7 +62,7 @@ static enum pl_code token_parse(void *ctx, const struct kv_record *record, void 
 	}
 	token->valid = code == PL_OK;
 	if (!token->valid)
-		PL_LOG(PL_LOG_WARN, "store.malformed", pl_log_span("key", record->key),
+		PL_LOG(PL_LOG_ERROR, "store.malformed", pl_log_span("key", record->key),
 		       pl_log_err("err", &why));
 	*bytes += sizeof *token + token->arena.used;
 	*object = token;

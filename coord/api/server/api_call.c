@@ -400,6 +400,7 @@ static bool is_still_known(struct api_call *call)
 	bool known;
 
 	pl_arena_init(&arena, 2048, ARENA_BYTES_MAX);
+	http_exchange_verify(call->exchange);
 	code = identifier->of_request(identifier->ctx, call->http, &arena,
 	                              wall_ms(call) / 1000, &now, NULL);
 	known = code == PL_OK ? is_same(&now, &call->sender)
