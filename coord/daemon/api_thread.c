@@ -72,6 +72,21 @@ static enum pl_code open_kv(struct api_thread *api, struct pl_err *err)
 	return prefixed_open(kv, pl_span_str(api->opts->prefix), &api->kv, err);
 }
 
+static enum pl_code open_audit(struct api_thread *api, struct pl_err *err)
+{
+	const struct daemon_api_opts *from = &api->opts->serve;
+	const struct audit_log_opts opts = {.path = from->audit_log,
+	                                    .file_bytes = (uint64_t)from->audit_log_mib
+	                                                  << 20,
+	                                    .keep = from->audit_log_keep};
+
+	if (from->audit_log == NULL)
+		return PL_OK;
+	if (audit_log_open(&opts, &api->audit, err) != PL_OK)
+		return pl_err_wrap(err, "audit log");
+	return PL_OK;
+}
+
 static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 {
 	const struct daemon_api_opts *from = &api->opts->serve;
@@ -89,6 +104,10 @@ static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 		return err->code;
 	opts.tls = api->tls;
 	opts.identifier = api_authn_identifier(&api->authn);
+	opts.audit_reads = from->audit_reads;
+	if (open_audit(api, err) != PL_OK)
+		return err->code;
+	opts.audit = api->audit;
 	if (api_authn_open(&api->authn, from, api->kv, err) != PL_OK)
 		return err->code;
 	if (api_server_open(&api->loop, &opts, &api->server, err) != PL_OK)
@@ -124,6 +143,7 @@ static void *thread_main(void *ctx)
 	(void)uv_run(&api->loop, UV_RUN_DEFAULT);
 	rc = uv_loop_close(&api->loop);
 	PL_ASSERT(rc == 0);
+	audit_log_close(api->audit);
 	tls_server_free(api->tls);
 	report_state(api, API_THREAD_ENDED);
 	return NULL;
@@ -161,6 +181,7 @@ static void give_up(struct api_thread *api)
 		on_kv_closed(api);
 	(void)uv_run(&api->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&api->loop);
+	audit_log_close(api->audit);
 	tls_server_free(api->tls);
 	uv_mutex_destroy(&api->lock);
 }

@@ -33,6 +33,7 @@ struct api_thread {
 	struct kv *kv;
 	struct tls_server *tls; /* NULL: clear text */
 	struct api_authn authn;
+	struct audit_log *audit; /* NULL: none */
 	struct api_server *server;
 	bool stopping;
 };

@@ -46,6 +46,10 @@ enum daemon_option {
 	DAEMON_API_JWT_GROUPS_CLAIM,
 	DAEMON_API_JWT_USER_PREFIX,
 	DAEMON_API_JWT_GROUPS_PREFIX,
+	DAEMON_AUDIT_LOG,
+	DAEMON_AUDIT_LOG_SIZE,
+	DAEMON_AUDIT_LOG_KEEP,
+	DAEMON_AUDIT_READS,
 	DAEMON_TTL,
 	DAEMON_PARTITIONS,
 	DAEMON_PREFIX,
@@ -83,6 +87,9 @@ struct daemon_api_opts {
 	const char *jwt_issuer, *jwt_audience, *jwt_jwks;
 	const char *jwt_user_claim, *jwt_groups_claim;
 	const char *jwt_user_prefix, *jwt_groups_prefix; /* "": none */
+	const char *audit_log;
+	uint32_t audit_log_mib, audit_log_keep;
+	bool audit_reads;
 };
 
 /* The strings live as long as the options. */

@@ -18,6 +18,8 @@ enum {
 	LABEL_MAX = 63,
 	SUFFIX_MAX = 4, /* "-255", the longest suffix of a shard's number */
 	API_MAX = 256,
+	AUDIT_MIB_MAX = 1 << 20,
+	AUDIT_KEEP_MAX = 1000,
 };
 
 static enum pl_code parse_number(const char *text, uint64_t low, uint64_t high,
@@ -174,6 +176,40 @@ static enum pl_code parse_api_jwt_groups_prefix(struct daemon_opts *opts,
 	return parse_prefix_of(text, &opts->serve.jwt_groups_prefix, err);
 }
 
+static enum pl_code parse_audit_log(struct daemon_opts *opts, const char *text,
+                                    struct pl_err *err)
+{
+	return parse_plain(text, &opts->serve.audit_log, err);
+}
+
+static enum pl_code parse_audit_log_size(struct daemon_opts *opts, const char *text,
+                                         struct pl_err *err)
+{
+	return parse_number(text, 1, AUDIT_MIB_MAX, &opts->serve.audit_log_mib, err);
+}
+
+static enum pl_code parse_audit_log_keep(struct daemon_opts *opts, const char *text,
+                                         struct pl_err *err)
+{
+	return parse_number(text, 1, AUDIT_KEEP_MAX, &opts->serve.audit_log_keep, err);
+}
+
+static enum pl_code parse_switch(const char *text, bool *out, struct pl_err *err)
+{
+	bool on = strcmp(text, "on") == 0;
+
+	if (!on && strcmp(text, "off") != 0)
+		return pl_err_set(err, PL_INVALID, "want on or off");
+	*out = on;
+	return PL_OK;
+}
+
+static enum pl_code parse_audit_reads(struct daemon_opts *opts, const char *text,
+                                      struct pl_err *err)
+{
+	return parse_switch(text, &opts->serve.audit_reads, err);
+}
+
 static enum pl_code parse_ttl(struct daemon_opts *opts, const char *text,
                               struct pl_err *err)
 {
@@ -219,12 +255,7 @@ static enum pl_code parse_drain(struct daemon_opts *opts, const char *text,
 static enum pl_code parse_scheduling(struct daemon_opts *opts, const char *text,
                                      struct pl_err *err)
 {
-	bool on = strcmp(text, "on") == 0;
-
-	if (!on && strcmp(text, "off") != 0)
-		return pl_err_set(err, PL_INVALID, "want on or off");
-	opts->scheduling = on;
-	return PL_OK;
+	return parse_switch(text, &opts->scheduling, err);
 }
 
 static enum pl_code parse_log_format(struct daemon_opts *opts, const char *text,
@@ -321,6 +352,17 @@ const struct option_def option_table[DAEMON_OPTION_COUNT] = {
 	[DAEMON_API_JWT_GROUPS_PREFIX] = {"api-jwt-groups-prefix", NULL, "TEXT",
                                           "jwt:", "in front of each group; - is none",
                                           parse_api_jwt_groups_prefix},
+	[DAEMON_AUDIT_LOG] = {"audit-log", NULL, "FILE", NULL,
+                              "a line of JSON there for each change and each refusal of\n"
+                              "the API",
+                              parse_audit_log},
+	[DAEMON_AUDIT_LOG_SIZE] = {"audit-log-size", NULL, "MIB", "100",
+                                   "of the file, in MiB; then it becomes FILE.1",
+                                   parse_audit_log_size},
+	[DAEMON_AUDIT_LOG_KEEP] = {"audit-log-keep", NULL, "N", "10",
+                                   "older files that are kept", parse_audit_log_keep},
+	[DAEMON_AUDIT_READS] = {"audit-reads", NULL, "on|off", "off",
+                                "whether reads have lines, too", parse_audit_reads},
 	[DAEMON_TTL] = {"ttl", NULL, "DURATION", "10s",
                         "of each shard's lease: when this process dies, others take\n"
                         "over so much later (2s to 1h, whole seconds)",

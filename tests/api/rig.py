@@ -211,6 +211,7 @@ class Rig:
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="placet-api-"))
         self.processes = {}
         self.port, self.api, self.endpoint = None, None, None
+        self.options = []  # of placetd, beside the rig's own
 
     def __enter__(self):
         return self
@@ -262,7 +263,7 @@ class Rig:
         process = self.run(name, [
             self.placetd, "--etcd", self.endpoint, "--name", name, "--shards", "2",
             "--partitions", str(PARTITIONS), "--api-listen",
-            f"127.0.0.1:{port}", "--log-format", "json"])
+            f"127.0.0.1:{port}", "--log-format", "json", *self.options])
         port = await_line(self.log(name), process, ready, behind=behind)
         if port is None:
             fail(f"{name} ended:\n{self.log(name).read_text()}")

@@ -350,9 +350,22 @@ static bool check_weight(struct change *change)
 	return false;
 }
 
+/* The service in the name of the one who asks, as long as the request. NULL: no memory. */
+static struct service *own_service(struct request *request)
+{
+	struct service *own = pl_arena_alloc(&request->arena, sizeof *own);
+
+	if (own == NULL)
+		return NULL;
+	*own = request->api->service;
+	own->user = (const char *)request->user_name.at;
+	return own;
+}
+
 static void change_shard(struct change *change)
 {
 	struct request *request = change->request;
+	struct service *service = own_service(request);
 	const struct shard_wishes *wishes = change->current.wishes;
 	bool drained = wants_drained(change);
 	const struct shard_drain_opts opts = {.id = request->path.name,
@@ -366,12 +379,14 @@ static void change_shard(struct change *change)
 
 	if (!check_weight(change))
 		return;
-	if (change->dry_run)
+	if (service == NULL)
+		answer_no_memory(request);
+	else if (change->dry_run)
 		answer_json(request, 200, change->stored);
 	else if (wishes != NULL &&
 	         config_drains(&wishes->shards, request->path.name) == drained)
 		change_weight(change);
-	else if (shard_drain_start(&request->api->service, &opts, &drain, &err) == PL_OK)
+	else if (shard_drain_start(service, &opts, &drain, &err) == PL_OK)
 		request->busy++;
 	else
 		answer_store_error(request, &err);
