@@ -1,4 +1,4 @@
-/* placet token revoke: from then on the tokens let nobody in. */
+/* placet token revoke: from then on the tokens open nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -217,3 +217,43 @@ T_CASE(an_unknown_outcome_is_settled_by_a_read)
 	T_EQ(drop_token("ci"), PL_NOTFOUND);
 	kit_close(&kit);
 }
+
+/* The deletion is applied, its answer is lost, and another token gets the name before the
+ * next read: that one is not revoked. */
+T_CASE(a_token_that_took_the_name_of_a_revoked_one_stays)
+{
+	const struct faulty_rule rules[] = {
+		{.what = FAULTY_LOSE_ANSWER,
+	         .ops = 1U << KV_TXN,
+	         .per_mille = 1000,
+	         .count = 1},
+		{.what = FAULTY_SLOW_REQUEST,
+	         .ops = 1U << KV_GET,
+	         .per_mille = 1000,
+	         .delay_min_ms = 50,
+	         .delay_max_ms = 50},
+	};
+	struct token_record record;
+	struct kv *faulty;
+
+	up();
+	record = bot();
+	T_EQ(create(&record), PL_OK);
+	T_OK(faulty_open(kit.kv, 1, rules, 2, &faulty, &kit.err), &kit.err);
+	kit.kv = faulty;
+	service.kv = faulty;
+	dones = 0;
+	T_OK(token_delete_start(&service, PL_SPAN_LIT("ci"), on_done, NULL, &edit,
+	                        &kit.err),
+	     &kit.err);
+	kit_until(&kit, kit.now_ms + 75);
+	T_EQ(dones, 0);
+	(void)kit_put(&kit, "/access/tokens/ci", "{\"another\":1}");
+	kit_until(&kit, kit.now_ms + 100);
+	T_EQ(dones, 1);
+	T_EQ(failure.code, PL_OK);
+	faulty_pause(faulty, true);
+	T_EQ(kit_get_at(&kit, kv_key(PL_SPAN_LIT("/access/tokens/ci")), 0), PL_OK);
+	T_EQ(kit.result.get.count, 1);
+	kit_close(&kit);
+}
