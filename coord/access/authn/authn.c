@@ -22,8 +22,7 @@ struct authn {
 	struct pl_arena texts; /* of the rules */
 	const struct issued_tokens *issued;
 	bool local;
-	uint32_t refresh_ms;
-	uint64_t looked_ms;
+	uint64_t looked_ms; /* when the files were looked at */
 };
 
 /* -- files ------------------------------------------------------------------------------ */
@@ -96,15 +95,17 @@ static void file_refresh(struct authn *authn, struct authn_file *file, file_load
 		PL_LOG(PL_LOG_WARN, "authn.file", pl_log_err("err", &err));
 }
 
-static void files_refresh(struct authn *authn)
+void authn_refresh(struct authn *authn)
 {
-	uint64_t now_ms = pl_clock_ms();
-
-	if (now_ms - authn->looked_ms < authn->refresh_ms)
-		return;
-	authn->looked_ms = now_ms;
+	authn->looked_ms = pl_clock_ms();
 	file_refresh(authn, &authn->token_path, tokens_load);
 	file_refresh(authn, &authn->jwks_path, jwks_load);
+}
+
+static void files_refresh(struct authn *authn)
+{
+	if (pl_clock_ms() - authn->looked_ms >= REFRESH_MS)
+		authn_refresh(authn);
 }
 
 /* -- life ------------------------------------------------------------------------------- */
@@ -211,7 +212,6 @@ enum pl_code authn_new(const struct authn_opts *opts, struct authn **out,
 		return pl_err_set(err, PL_NOMEM, "authentication");
 	authn->issued = opts->issued;
 	authn->local = opts->local;
-	authn->refresh_ms = opts->refresh_ms == 0 ? REFRESH_MS : opts->refresh_ms;
 	authn->looked_ms = pl_clock_ms();
 	pl_arena_init(&authn->texts, 0, TEXTS_MAX);
 	code = authn_set_up(authn, opts, err);

@@ -11,7 +11,7 @@
  *    The cause stands in err for logs and the audit only: a client must never see it.
  *  - No work is left out because a secret part was wrong: tokens are compared by digests,
  *    in constant time, and an unknown token's digest is compared, too.
- *  - Changed files are read again, at most once in refresh_ms. A file that is not good is
+ *  - Changed files are read again, at most once a second. A file that is not good is
  *    logged, and what was read before stays in use.
  *  - Nothing here blocks on anything but these files, and none of it is shared between
  *    threads.
@@ -43,13 +43,14 @@ struct authn_opts {
 	/* A client without a credential is identity_local(): on loopback, when no kind of
 	 * credential is configured. */
 	bool local;
-	uint32_t refresh_ms; /* 0: 1 s */
 };
 
 /* Copies the opts. PL_INVALID, PL_IO: a file can not be used; the message names it. */
 PL_NODISCARD enum pl_code authn_new(const struct authn_opts *opts, struct authn **out,
                                     struct pl_err *err);
 void authn_free(struct authn *authn);
+/* Looks at the files now. */
+void authn_refresh(struct authn *authn);
 
 /* PL_OK: *out is who it is, in the arena. PL_NOTFOUND: no credential was shown, so the
  * client is identity_anonymous(). PL_DENIED: none of those shown is good. PL_UNAVAIL: the

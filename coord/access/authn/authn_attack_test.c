@@ -49,8 +49,7 @@ static void up(void)
 	struct authn_opts opts = {.token_file = forge_path("tokens.csv"),
 	                          .jwt = {.jwks_file = forge_path("keys.json"),
 	                                  .issuer = KIT_ISSUER,
-	                                  .audience = "placet"},
-	                          .refresh_ms = UINT32_MAX};
+	                                  .audience = "placet"}};
 	struct pl_err err = {0};
 
 	kit_open(&store, NULL);
