@@ -9,7 +9,7 @@
 
 #include "store/net/unconst.h"
 
-enum { ARGS_MAX = 24 };
+enum { ARGS_MAX = 64 };
 
 struct placet_rig placet_rig;
 
@@ -103,6 +103,7 @@ static const char **argv_of(const char *const args[], const char *argv[ARGS_MAX]
 	T_TRUE(argv[0] != NULL);
 	while (*args != NULL && count < ARGS_MAX - 1)
 		argv[count++] = *args++;
+	T_TRUE(*args == NULL);
 	argv[count] = NULL;
 	return argv;
 }
