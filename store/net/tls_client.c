@@ -130,15 +130,15 @@ static const char *serial_read(struct tls_client_block *block, const X509 *cert)
 	static const char digits[] = "0123456789abcdef";
 	const ASN1_INTEGER *serial = X509_get0_serialNumber(cert);
 	const uint8_t *at = ASN1_STRING_get0_data(serial);
-	int len = ASN1_STRING_length(serial);
+	size_t len = (size_t)ASN1_STRING_length(serial);
 
 	if (len < 1 || len > (TLS_CLIENT_SERIAL_MAX - 1) / 2)
 		return "its serial number is too long";
-	for (int i = 0; i < len; i++) {
+	for (size_t i = 0; i < len; i++) {
 		block->serial[2 * i] = (uint8_t)digits[at[i] >> 4];
 		block->serial[2 * i + 1] = (uint8_t)digits[at[i] & 15];
 	}
-	block->client.serial = pl_span(block->serial, 2 * (size_t)len);
+	block->client.serial = pl_span(block->serial, 2 * len);
 	return NULL;
 }
 
@@ -155,7 +155,7 @@ static const char *until_read(struct tls_client *client, const X509 *cert)
 struct tls_client *tls_client_new(X509 *cert, long verified)
 {
 	const X509_NAME *subject = X509_get_subject_name(cert);
-	size_t size = TLS_CLIENT_NAME_MAX * 8;
+	const size_t size = (size_t)TLS_CLIENT_NAME_MAX * 8;
 	struct tls_client_block *block;
 	const char *why;
 

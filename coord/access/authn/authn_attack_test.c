@@ -465,7 +465,7 @@ static char *edited(void (*edit)(char *token))
 	char *room = calloc(1, strlen(token) + 64);
 
 	T_TRUE(room != NULL);
-	memcpy(room, token, strlen(token));
+	(void)strcpy(room, token);
 	free(token);
 	edit(room);
 	return room;
@@ -572,14 +572,12 @@ T_CASE_SECONDS(no_other_form_opens, 60)
 	for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++)
 		token_denied(edited(edits[i].edit), edits[i].cause);
 	T_TRUE(huge != NULL);
-	memset(huge, ' ', 20000);
-	memcpy(huge, ",\"x\":\"", 6);
-	huge[19999] = '"';
+	(void)snprintf(huge, 64 << 10, ",\"x\":\"%20000s\"", "");
 	token_denied(signed_ed("{\"alg\":\"EdDSA\"}", kit_claims(huge)),
 	             "longer than 16384 bytes");
 	/* Deep and wide JSON, within that size. */
 	memset(huge, 0, 64 << 10);
-	memcpy(huge, ",\"x\":", 5);
+	(void)snprintf(huge, 64 << 10, ",\"x\":");
 	memset(huge + 5, '[', 100);
 	memset(huge + 105, ']', 100);
 	token_denied(signed_ed("{\"alg\":\"EdDSA\"}", kit_claims(huge)),

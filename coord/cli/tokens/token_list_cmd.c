@@ -58,7 +58,7 @@ static enum pl_code groups_cell(struct output_row *row, struct pl_arena *arena,
 	if (record->group_count == 0)
 		return PL_OK;
 	pl_buf_init(&text, GROUPS_TEXT_MAX);
-	pl_buf_init(&json, 2 * GROUPS_TEXT_MAX);
+	pl_buf_init(&json, (size_t)2 * GROUPS_TEXT_MAX);
 	code = add_groups(&text, &json, record);
 	if (code == PL_OK) {
 		struct pl_span shown = pl_arena_dup(arena, pl_buf_span(&text));
