@@ -6,13 +6,17 @@
 #include "coord/api/server/api_server_int.h"
 
 static void answer(struct http_exchange *exchange, int status, const char *type,
-                   struct pl_span body)
+                   struct pl_span body, uint32_t retry_s)
 {
+	char retry[16];
 	struct http_field fields[] = {
 		{PL_SPAN_LIT("content-type"), pl_span_str(type)},
-		{PL_SPAN_LIT("cache-control"), PL_SPAN_LIT("no-cache, private")}};
+		{PL_SPAN_LIT("cache-control"), PL_SPAN_LIT("no-cache, private")},
+		{PL_SPAN_LIT("retry-after"), pl_span("", 0)}};
 
-	http_respond(exchange, status, fields, 2, body);
+	(void)snprintf(retry, sizeof retry, "%u", (unsigned)retry_s);
+	fields[2].value = pl_span_str(retry);
+	http_respond(exchange, status, fields, retry_s > 0 ? 3 : 2, body);
 }
 
 void route_answer_status(struct http_exchange *exchange, const struct api_status *status)
@@ -25,7 +29,7 @@ void route_answer_status(struct http_exchange *exchange, const struct api_status
 	status_write(&out, status);
 	if (pl_json_out_done(&out) == PL_OK)
 		answer(exchange, status_http_code(status), "application/json",
-		       pl_buf_span(&buf));
+		       pl_buf_span(&buf), status->retry_after_s);
 	else
 		http_exchange_cut(exchange);
 	pl_buf_done(&buf);
@@ -220,7 +224,8 @@ static bool route_no_crds(struct http_exchange *exchange,
 	answer(exchange, 200, "application/json",
 	       PL_SPAN_LIT("{\"kind\":\"CustomResourceDefinitionList\",\"apiVersion\":"
 	                   "\"apiextensions.k8s.io/v1\",\"metadata\":{"
-	                   "\"resourceVersion\":\"1\"},\"items\":[]}"));
+	                   "\"resourceVersion\":\"1\"},\"items\":[]}"),
+	       0);
 	return true;
 }
 
