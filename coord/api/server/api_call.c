@@ -189,7 +189,7 @@ static void route(struct api_call *call)
 	const struct request_client client = {.identity = &call->identity,
 	                                      .by_cluster = call->by_cluster};
 
-	/* What works on the exchange says so; the call stands before it. */
+	/* The object that works on the exchange says so; the call stands before it. */
 	http_exchange_set_user(call->exchange, NULL);
 	if (!api_server_route(call->server, call->exchange, call->http))
 		call->request =

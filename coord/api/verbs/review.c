@@ -305,7 +305,7 @@ static void write_rules(struct review *review)
 
 static const struct review_kind {
 	const char *group, *plural;
-	bool attributes, subject, local; /* what is checked */
+	bool attributes, subject, local; /* the checks of it */
 	write_fn *write;
 } kinds[] = {
 	{"authentication.k8s.io", "selfsubjectreviews", false, false, false, write_self},
