@@ -126,7 +126,7 @@ def api_resources(k):
     equal(head, ["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND"])
     own = [row for row in table if row[2] == "placet.io/v1"]
     equal([row[0] for row in own], ["clusters", "configs", "explanations", "gangs",
-                                    "partitions", "plans", "shards"])
+                                    "partitions", "plans", "shards", "tokens"])
     equal(["|".join(row) for row in table if row not in own],
           KUBERNETES_RESOURCES.splitlines())
 

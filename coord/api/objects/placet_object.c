@@ -10,6 +10,7 @@
 #include "coord/config/config_record.h"
 #include "coord/membership/holder.h"
 #include "coord/membership/membership.h"
+#include "coord/service/tokens/token_record.h"
 #include "shardsched/model/object.h"
 #include "shardsched/records/gang_record.h"
 #include "store/base/json_put.h"
@@ -324,16 +325,62 @@ static void write_cluster(struct placet_writer *placet)
 	object_close(writer);
 }
 
+/* -- tokens -------------------------------------------------------------------------------- */
+
+static void put_token_spec(struct object_writer *writer,
+                           const struct token_record *record)
+{
+	struct pl_json_out out;
+	enum pl_code code;
+
+	object_name(writer, "spec");
+	pl_json_out_init(&out, writer->buf);
+	pl_json_out_object(&out);
+	pl_json_put_text(&out, "user", record->user);
+	if (record->group_count > 0) {
+		pl_json_out_name(&out, "groups");
+		pl_json_out_array(&out);
+		for (size_t i = 0; i < record->group_count; i++)
+			pl_json_out_string(&out, record->groups[i]);
+		pl_json_out_end(&out);
+	}
+	if (record->expires_ms != 0)
+		pl_json_put_int(&out, "expirationSeconds",
+		                (record->expires_ms - record->created_ms) / 1000);
+	pl_json_out_end(&out);
+	code = pl_json_out_done(&out);
+	if (writer->code == PL_OK)
+		writer->code = code;
+}
+
+/* The digest of the secret is not shown. */
+static void write_token(struct placet_writer *placet)
+{
+	struct token_record record = {0};
+	struct pl_err err = {0};
+	bool readable =
+		token_record_parse(placet->value, &placet->arena, &record, &err) == PL_OK;
+
+	put_token_spec(placet->writer, &record);
+	status_begin(placet);
+	if (!readable)
+		put_malformed(placet, &err);
+	if (record.created_ms != 0)
+		put_time(&placet->out, "creationTimestamp", record.created_ms);
+	if (record.expires_ms != 0)
+		put_time(&placet->out, "expirationTimestamp", record.expires_ms);
+	pl_json_put_text(&placet->out, "createdBy", record.by);
+	status_end(placet);
+}
+
 void object_write_placet(struct object_writer *writer, const struct object *object)
 {
 	static const struct {
 		const char *plural;
 		void (*write)(struct placet_writer *placet);
-	} kinds[] = {{"shards", write_shard},
-	             {"partitions", write_partition},
-	             {"configs", write_config},
-	             {"gangs", write_gang},
-	             {"clusters", write_cluster}};
+	} kinds[] = {{"shards", write_shard},     {"partitions", write_partition},
+	             {"configs", write_config},   {"gangs", write_gang},
+	             {"clusters", write_cluster}, {"tokens", write_token}};
 	struct placet_writer placet = {.writer = writer,
 	                               .object = object,
 	                               .value = object->part[OBJECT_MAIN]->value};

@@ -11,6 +11,7 @@ const struct source_layout source_layouts[SOURCE_KINDS] = {
 	[SOURCE_CONFIGS] = {KEYS_CONFIG, "/config/", NULL},
 	[SOURCE_GANGS] = {KEYS_GANG, "/gangs/", NULL},
 	[SOURCE_CLUSTERS] = {KEYS_CLUSTER, "/clusters/", NULL},
+	[SOURCE_TOKENS] = {KEYS_TOKEN, "/access/tokens/", NULL},
 	[SOURCE_OBJECTS] = {KEYS_OBJECT, "/objects/", "/objects/tick"},
 };
 
@@ -33,6 +34,7 @@ bool source_wants(enum source_kind kind, struct pl_span key)
 	case SOURCE_OWNERS:
 	case SOURCE_GANGS:
 	case SOURCE_CLUSTERS:
+	case SOURCE_TOKENS:
 	case SOURCE_KINDS:
 		break;
 	}

@@ -74,6 +74,7 @@ bool source_of_resource(const struct schema_resource *resource, enum source_kind
 		{"shards", SOURCE_SHARDS},     {"partitions", SOURCE_OWNERS},
 		{"configs", SOURCE_CONFIGS},   {"gangs", SOURCE_GANGS},
 		{"clusters", SOURCE_CLUSTERS}, {"poddisruptionbudgets", SOURCE_BUDGETS},
+		{"tokens", SOURCE_TOKENS},
 	};
 
 	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
@@ -323,6 +324,7 @@ static const struct source_resource {
 	[SOURCE_CONFIGS] = {"placet.io", "configs"},
 	[SOURCE_GANGS] = {"placet.io", "gangs"},
 	[SOURCE_CLUSTERS] = {"placet.io", "clusters"},
+	[SOURCE_TOKENS] = {"placet.io", "tokens"},
 };
 
 /* The first version that is served is the one that is stored. NULL: it is not served. */

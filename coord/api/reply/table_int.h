@@ -135,6 +135,7 @@ bool condition_is_true(struct pl_json object, const char *type);
 	X("placet.io", "partitions", placet_partitions)            \
 	X("placet.io", "configs", placet_configs)                  \
 	X("placet.io", "gangs", placet_gangs)                      \
+	X("placet.io", "tokens", placet_tokens)                    \
 	X("placet.io", "explanations", placet_explanations)
 
 #define TABLE_KIND_DECLARE(group, plural, word)                  \

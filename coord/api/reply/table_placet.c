@@ -172,3 +172,21 @@ void table_cells_placet_explanations(struct table_row *row, struct pl_json objec
 	cell_field(row, object, "status.cluster", "<none>");
 	cell_field(row, object, "status.node", "<none>");
 }
+
+const struct table_column table_columns_placet_tokens[] = {
+	TABLE_NAME,
+	TABLE_TEXT("User", "The user that the token stands for."),
+	TABLE_TEXT("Expires", "When the token ends."),
+	TABLE_TEXT("Age", "Time since the token was issued."),
+	TABLE_WIDE("Created By", "The user who issued the token."),
+	TABLE_END,
+};
+
+void table_cells_placet_tokens(struct table_row *row, struct pl_json object)
+{
+	cell_name(row, object);
+	cell_field(row, object, "spec.user", "<unknown>");
+	cell_field(row, object, "status.expirationTimestamp", "never");
+	cell_since(row, object, "status.creationTimestamp", "<unknown>");
+	cell_field(row, object, "status.createdBy", "<none>");
+}

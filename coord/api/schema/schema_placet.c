@@ -331,3 +331,35 @@ FIELDS(placet_plan_pod) = {
 	END,
 };
 TYPE(placet_plan_pod, PLACET_V1 "PlanPod", "Where a pod of a plan would go.");
+
+FIELDS(placet_token) = {
+	TYPE_META,
+	OBJECT_META,
+	OBJ(2, placet_token_spec, "spec", DOC("Whose the token is, and for how long.")),
+	OBJ(3, placet_token_status, "status", IS(STATUS),
+            DOC("What came of the token's issue.")),
+	END,
+};
+TYPE(placet_token, PLACET_V1 "Token",
+     "A bearer token that stands for a user. The token itself is shown once, in the answer "
+     "to its creation. Deleting the object revokes it.");
+
+FIELDS(placet_token_spec) = {
+	STR(1, "user", IS(REQUIRED), DOC("The user that the token stands for.")),
+	STRS(2, "groups", DOC("Groups of the user.")),
+	I64(3, "expirationSeconds",
+            DOC("Seconds from the issue to the end of the token. A new token needs it; 0: it "
+                "never ends.")),
+	END,
+};
+TYPE(placet_token_spec, PLACET_V1 "TokenSpec", "Whose a token is, and for how long.");
+
+FIELDS(placet_token_status) = {
+	STR(1, "token", DOC("The token; only in the answer to its creation.")),
+	TIME(2, "creationTimestamp", DOC("When the token was issued.")),
+	TIME(3, "expirationTimestamp", DOC("When the token ends.")),
+	STR(4, "createdBy", DOC("The user who issued the token.")),
+	STR(5, "malformed", DOC("Why the token's record can not be read.")),
+	END,
+};
+TYPE(placet_token_status, PLACET_V1 "TokenStatus", "What came of a token's issue.");

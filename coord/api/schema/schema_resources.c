@@ -123,6 +123,8 @@ static const struct schema_resource resources[] = {
 	PLACET("plans", "plan", "Plan", none, none, true, SCHEMA_CREATE, 0, placet_plan),
 	PLACET("shards", "shard", "Shard", none, SHORT("placet"), false,
                READ | CHANGE | SCHEMA_DELETE, 0, placet_shard),
+	PLACET("tokens", "token", "Token", none, none, false,
+               READ | SCHEMA_CREATE | SCHEMA_DELETE, 0, placet_token),
 };
 
 const struct schema_resource *schema_resources(size_t *count)

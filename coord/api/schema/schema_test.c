@@ -263,7 +263,7 @@ T_CASE(resources_differ)
 		T_EQ((row[i].subresources & SCHEMA_SUB_STATUS) != 0,
 		     schema_field_find(row[i].type, "status") != NULL &&
 		             (row[i].verbs & SCHEMA_CREATE) != 0 &&
-		             row[i].verbs != SCHEMA_CREATE);
+		             (row[i].verbs & SCHEMA_UPDATE) != 0);
 	}
 }
 

@@ -288,6 +288,9 @@
 	X(placet_shard_status)                                        \
 	X(placet_shard_rates)                                         \
 	X(placet_shard_work)                                          \
+	X(placet_token)                                               \
+	X(placet_token_spec)                                          \
+	X(placet_token_status)                                        \
 	X(placet_partition)                                           \
 	X(placet_partition_status)                                    \
 	X(placet_config)                                              \

@@ -600,6 +600,10 @@ void change_commit(struct change *change)
 		change->committed(change, current_revision(change));
 		return;
 	}
+	if (change->source == SOURCE_TOKENS) {
+		commit_token(change);
+		return;
+	}
 	switch (change->source) {
 	case SOURCE_OBJECTS:
 		commit_object(change);

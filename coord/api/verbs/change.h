@@ -142,6 +142,7 @@ bool admission_wait(struct change *change);
 /* placet_change.c */
 void commit_config(struct change *change);
 void commit_shard(struct change *change);
+void commit_token(struct change *change); /* of a deletion */
 
 /* event_change.c */
 bool is_event(const struct request *request);

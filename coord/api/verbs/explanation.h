@@ -1,4 +1,5 @@
-/* Objects that are made when they are asked for, and never stored: explanations and plans. */
+/* Objects that are made when they are asked for, and not stored as they are shown then:
+ * explanations, plans, and tokens with their secrets. */
 #ifndef COORD_API_VERBS_EXPLANATION_H
 #define COORD_API_VERBS_EXPLANATION_H
 
@@ -15,6 +16,9 @@ enum {
 void request_explain(struct request *request);
 /* POST /apis/placet.io/v1/[namespaces/<namespace>/]plans */
 void request_plan(struct request *request);
+
+/* POST /apis/placet.io/v1/tokens: the token stands in the answer alone. */
+void request_token(struct request *request);
 
 /* The object in JSON that was made, as a Table or whole. */
 void answer_made(struct request *request, int http_status, struct pl_span json);

@@ -15,6 +15,7 @@
 #include "coord/config/config_record.h"
 #include "coord/service/shards/shard_drain.h"
 #include "coord/service/shards/shard_evict.h"
+#include "coord/service/tokens/token_edit.h"
 #include "store/kv/calls.h"
 
 enum { WHY_MAX = 1000, CONFIG_BYTES_MAX = 1 << 20 };
@@ -436,4 +437,33 @@ void commit_shard(struct change *change)
 		evict_shard(change);
 	else
 		change_shard(change);
+}
+
+/* -- tokens -------------------------------------------------------------------------------- */
+
+static void on_revoked(void *ctx, const struct pl_err *err)
+{
+	struct change *change = ctx;
+	struct request *request = change->request;
+	struct api_status status =
+		status_deleted(request_about(request), (struct pl_span){0});
+
+	if (err == NULL)
+		answer_status(request, &status);
+	else
+		answer_failed(change, err);
+	request_unbusy(request);
+}
+
+void commit_token(struct change *change)
+{
+	struct request *request = change->request;
+	struct token_edit *edit;
+	struct pl_err err = {0};
+
+	if (token_delete_start(&request->api->service, request->path.name, on_revoked,
+	                       change, &edit, &err) == PL_OK)
+		request->busy++;
+	else
+		answer_store_error(request, &err);
 }

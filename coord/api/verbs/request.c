@@ -453,6 +453,10 @@ static void dispatch(struct request *request)
 		request_plan(request);
 		return;
 	}
+	if (is_placet(request, "tokens") && request->verb == REQUEST_CREATE) {
+		request_token(request);
+		return;
+	}
 	switch (request->verb) {
 	case REQUEST_GET:
 		request_get(request);
