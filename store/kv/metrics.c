@@ -50,7 +50,7 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	free(call);
 	op->in_flight--;
 	op->ended[err == NULL ? PL_OK : err->code]++;
-	histogram_add(&op->took, now > was.since_us ? now - was.since_us : 0);
+	histogram_add(&op->took_us, now > was.since_us ? now - was.since_us : 0);
 	if (result != NULL) {
 		op->bytes_in += kv_result_bytes(result);
 		if (result->op == KV_TXN && !result->txn.succeeded)

@@ -8,9 +8,8 @@
 #ifndef STORE_KV_METRICS_H
 #define STORE_KV_METRICS_H
 
-#include "store/base/buf.h"
-#include "store/kv/histogram.h"
 #include "store/kv/kv.h"
+#include "store/metrics/histogram.h"
 
 struct kv_op_metrics {
 	uint64_t started;
@@ -21,7 +20,7 @@ struct kv_op_metrics {
 	uint64_t in_flight;
 	/* sizes of keys and values, without the wire's overhead */
 	uint64_t bytes_out, bytes_in;
-	struct histogram took; /* latency of all outcomes */
+	struct histogram took_us; /* latency of all outcomes */
 };
 
 struct kv_watch_metrics {
@@ -54,14 +53,5 @@ PL_NODISCARD enum pl_code kv_metrics_open(struct kv *kv,
 
 /* kv must come from kv_metrics_open. The result is valid until kv is closed. */
 const struct kv_metrics *kv_metrics_of(const struct kv *kv);
-
-/* Appends Prometheus' text format. labels stand in every line, such as 'shard="a"'; NULL
- * or "": no labels. Operations that were never used are left out. */
-PL_NODISCARD enum pl_code kv_metrics_prometheus(const struct kv_metrics *metrics,
-                                                const char *labels, struct pl_buf *out);
-
-/* Appends one JSON object, without a newline. */
-PL_NODISCARD enum pl_code kv_metrics_json(const struct kv_metrics *metrics,
-                                          struct pl_buf *out);
 
 #endif
