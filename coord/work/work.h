@@ -21,8 +21,11 @@
 
 #include "coord/shard/shard.h"
 #include "shardsched/shard/sched.h"
+#include "store/metrics/histogram.h"
 
 struct work;
+
+enum { WORK_LIST_PART, WORK_LIST_VIEW, WORK_LIST_KINDS };
 
 enum work_what {
 	WORK_OPENED,    /* partition, took_ms: its pods are decided from here on */
@@ -69,6 +72,17 @@ void work_on_note(struct work *work, const struct shard_note *note);
 /* Allowed in any state; calls in flight are canceled. closed is called later, and the
  * work is freed. */
 void work_close(struct work *work, work_closed_fn *closed, void *ctx);
+
+/* Counted since the work was opened; of the work's thread. */
+struct work_metrics {
+	uint64_t lists[WORK_LIST_KINDS]; /* begun: of parts, of views */
+	struct histogram lag_ms;         /* from a commit to its event */
+	uint64_t lag_revisions;          /* how far the watches are behind, at most */
+	uint64_t took_over;              /* partitions that became open */
+	struct histogram opening_ms;     /* from owning a partition until it was open */
+	struct histogram turn_ns;        /* turns that decided pods */
+};
+void work_metrics(const struct work *work, struct work_metrics *out);
 
 /* NULL: the number of partitions is not known yet. */
 const struct sched *work_sched(const struct work *work);

@@ -65,14 +65,17 @@ static void on_relist_note(struct work_feed *feed, const struct relist_note *not
 	struct sched *sched = feed->work->sched;
 	uint32_t p = feed->partition;
 
+	sched_measure_at(sched, kv_now_ms(feed->work->kv));
 	switch (note->what) {
 	case RELIST_BEGIN:
+		feed->work->rates.metrics.lists[WORK_LIST_PART]++;
 		sched_list_begin(sched, p, feed->what);
 		return;
 	case RELIST_PAGE:
 		sched_list_records(sched, p, feed->what, note->records, note->count);
 		break;
 	case RELIST_END:
+		rates_progress(feed->work, note->revision);
 		sched_list_end(sched, p, feed->what, note->revision);
 		break;
 	case RELIST_EVENTS:
@@ -88,6 +91,7 @@ static void on_relist_note(struct work_feed *feed, const struct relist_note *not
 		report_trouble(feed, note->err);
 		return;
 	case RELIST_PROGRESS:
+		rates_progress(feed->work, note->revision);
 		sched_progress(sched, p, feed->what, note->revision);
 		return;
 	case RELIST_STOPPED:

@@ -79,10 +79,13 @@ struct work_call {
 struct work_rates {
 	struct sched_figures reported;
 	uint64_t reported_ms;
-	int64_t seen_rev; /* newest revision that a watch has shown */
-	int64_t sent_rev; /* revision of that commit; 0: none */
+	int64_t seen_rev;     /* newest revision that a watch has shown */
+	int64_t progress_rev; /* the same, and what watches said without events */
+	int64_t newest_rev;   /* the same, and what answers said */
+	int64_t sent_rev;     /* revision of that commit; 0: none */
 	uint64_t sent_ms;
 	uint64_t lag_ms; /* the longest lag since the last report */
+	struct work_metrics metrics;
 };
 
 struct work_view;
@@ -161,6 +164,8 @@ bool config_apply(struct work *work);
 void rates_report(struct work *work);
 void rates_answered(struct work *work, const struct kv_result *result);
 void rates_seen(struct work *work, int64_t revision);
+/* A watch has shown everything up to that revision; the others may not have. */
+void rates_progress(struct work *work, int64_t revision);
 void rates_rewound(struct work *work);
 
 /* work_views.c: opens the views that sched wants, stops the others */

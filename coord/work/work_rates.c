@@ -8,10 +8,33 @@
  * that has not been shown yet counts too.
  */
 
+/* The newest revision that an answer has shown, and the newest that a watch has. */
+static void note_revision(struct work *work, int64_t revision)
+{
+	if (revision > work->rates.newest_rev)
+		work->rates.newest_rev = revision;
+}
+
+void work_metrics(const struct work *work, struct work_metrics *out)
+{
+	const struct work_rates *rates = &work->rates;
+
+	*out = rates->metrics;
+	out->lag_revisions = (uint64_t)(rates->newest_rev - rates->progress_rev);
+}
+
+void rates_progress(struct work *work, int64_t revision)
+{
+	if (revision > work->rates.progress_rev)
+		work->rates.progress_rev = revision;
+	note_revision(work, revision);
+}
+
 void rates_answered(struct work *work, const struct kv_result *result)
 {
 	struct work_rates *rates = &work->rates;
 
+	note_revision(work, result->header.revision);
 	if (rates->sent_rev != 0 || result->op != KV_TXN || !result->txn.succeeded ||
 	    result->txn.count == 0 || result->txn.results[0].op != KV_PUT)
 		return;
@@ -34,9 +57,12 @@ void rates_seen(struct work *work, int64_t revision)
 {
 	if (revision > work->rates.seen_rev)
 		work->rates.seen_rev = revision;
+	rates_progress(work, revision);
 	if (work->rates.sent_rev == 0 || revision < work->rates.sent_rev)
 		return;
 	note_lag(work);
+	histogram_add(&work->rates.metrics.lag_ms,
+	              kv_now_ms(work->kv) - work->rates.sent_ms);
 	work->rates.sent_rev = 0;
 }
 
@@ -44,6 +70,7 @@ void rates_seen(struct work *work, int64_t revision)
 void rates_rewound(struct work *work)
 {
 	work->rates.seen_rev = work->rates.sent_rev = 0;
+	work->rates.progress_rev = work->rates.newest_rev = 0;
 }
 
 static int64_t wall_ms(const struct work *work)

@@ -22,6 +22,7 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	pl_list_del(&call->link);
 	if (result != NULL)
 		rates_answered(work, result);
+	sched_measure_at(work->sched, kv_now_ms(work->kv));
 	sched_answer(work->sched, call->number, result, err);
 	free(call);
 	work_kick(work);
@@ -162,11 +163,15 @@ static void report_opened(struct work *work)
 	uint64_t now = kv_now_ms(work->kv);
 	uint32_t p;
 
-	while (!work->closing && parts_opened(work, &p))
+	while (!work->closing && parts_opened(work, &p)) {
+		work->rates.metrics.took_over++;
+		histogram_add(&work->rates.metrics.opening_ms,
+		              now - work->part[p].owned_ms);
 		work_report(work,
 		            &(struct work_note){.what = WORK_OPENED,
 		                                .partition = p,
 		                                .took_ms = now - work->part[p].owned_ms});
+	}
 }
 
 /* When sched wants its next turn, or has to be configured. */
@@ -235,9 +240,12 @@ static void run_sched(struct work *work, uint64_t now)
 	int64_t wall_ms = work->opts.wall_ms == NULL ? 0 : work->opts.wall_ms(work->ctx);
 	uint64_t begun_ns = clock_ns(work);
 	unsigned tried = sched_run(work->sched, now, wall_ms, work->turn_pods);
+	uint64_t took_ns = clock_ns(work) - begun_ns;
 
-	work->turn_pods = turn_size_next(work->turn_pods, work->opts.turn_pods, tried,
-	                                 clock_ns(work) - begun_ns);
+	if (tried > 0)
+		histogram_add(&work->rates.metrics.turn_ns, took_ns);
+	work->turn_pods =
+		turn_size_next(work->turn_pods, work->opts.turn_pods, tried, took_ns);
 }
 
 static void take_turn(struct work *work)

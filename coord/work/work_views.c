@@ -45,12 +45,14 @@ static void on_relist_note(struct work_view *view, const struct relist_note *not
 
 	switch (note->what) {
 	case RELIST_BEGIN:
+		view->work->rates.metrics.lists[WORK_LIST_VIEW]++;
 		sched_view_begin(sched, which);
 		return;
 	case RELIST_PAGE:
 		sched_view_records(sched, which, note->records, note->count);
 		break;
 	case RELIST_END:
+		rates_progress(view->work, note->revision);
 		sched_view_end(sched, which, note->revision);
 		break;
 	case RELIST_EVENTS:

@@ -32,6 +32,18 @@ struct registered_class *class_registry_find(const struct class_registry *regist
 	return slab_at(&registry->slab, registry->by_spec[id]);
 }
 
+struct registered_class *class_registry_next(const struct class_registry *registry,
+                                             uint32_t *at)
+{
+	while (*at < registry->cap) {
+		uint32_t piece = registry->by_spec[(*at)++];
+
+		if (piece != 0)
+			return slab_at(&registry->slab, piece);
+	}
+	return NULL;
+}
+
 const struct profile *class_registry_profile(const struct class_registry *registry,
                                              const struct registered_class *open)
 {

@@ -73,6 +73,9 @@ void class_registry_put(struct class_registry *registry, struct registered_class
 /* NULL: the class is not known. */
 struct registered_class *class_registry_find(const struct class_registry *registry,
                                              const struct spec *spec);
+/* Walks over all classes: *at is 0 at first. NULL: there is no more. */
+struct registered_class *class_registry_next(const struct class_registry *registry,
+                                             uint32_t *at);
 /* The profile that schedules the class. */
 const struct profile *class_registry_profile(const struct class_registry *registry,
                                              const struct registered_class *open);

@@ -34,6 +34,7 @@ void cycle_free(struct cycle *cycle)
 	if (cycle == NULL)
 		return;
 	strings_unref(&cycle->snapshot->model->strings, cycle->narrowed_text);
+	measure_done(cycle);
 	memory_done(&cycle->memory);
 	pl_arena_done(&cycle->arena);
 	free(cycle->state);

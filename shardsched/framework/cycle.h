@@ -10,12 +10,13 @@
  *
  * Invariants: a cycle is used by one thread. What it says about the last run holds until
  * the next run or until the snapshot changes. It allocates only when the snapshot has
- * outgrown its memory. Equal inputs, the draw included, give equal outcomes.
+ * outgrown its memory, and when a plugin is timed for the first time. Equal inputs, the draw included, give equal outcomes.
  */
 #ifndef SHARDSCHED_FRAMEWORK_CYCLE_H
 #define SHARDSCHED_FRAMEWORK_CYCLE_H
 
 #include "shardsched/framework/profile.h"
+#include "store/metrics/histogram.h"
 
 enum { CYCLE_BLOCK = 1024 };
 
@@ -173,10 +174,15 @@ struct plugin_metrics {
 	uint64_t runs, skips;
 	uint64_t refused; /* number of nodes */
 	uint64_t failed, overran;
-	/* estimated from the cycles that were timed; no program reads these metrics
-	 * yet */
+	/* estimated from the cycles that were timed */
 	uint64_t ns[POINTS];
+	/* by cycle that was timed; NULL: the plugin never ran at that point, or there was
+	 * no memory. Borrowed. */
+	const struct histogram *took_ns[POINTS];
 };
+
+/* What the plugins of each point took in the last run. False: it was not timed. */
+bool cycle_timing(const struct cycle *cycle, uint64_t ns[POINTS]);
 
 void cycle_plugin_metrics(const struct cycle *cycle, unsigned plugin,
                           struct plugin_metrics *out);

@@ -25,6 +25,9 @@ struct plugin_measure {
 	uint64_t runs, skips, refused, failed, overran;
 	uint64_t ns[POINTS]; /* in the cycles that were timed */
 	uint64_t now_ns;     /* in this cycle */
+	uint64_t
+		run_ns[POINTS]; /* the same, by point; of the last cycle that was timed */
+	struct histogram *took_ns[POINTS]; /* owned; NULL: none yet */
 };
 
 /* Memory by slot. An array is allocated when a run first needs it, and anew when the
@@ -244,6 +247,7 @@ void measure_begin(struct cycle *cycle, bool timed);
 bool measure_within(struct cycle *cycle);
 bool measure_stage(struct cycle *cycle);
 void measure_end(struct cycle *cycle);
+void measure_done(struct cycle *cycle);
 
 /* Called after each call of a plugin; does nothing in cycles that are not timed. false:
  * the plugin is over its budget, and the run has failed. */

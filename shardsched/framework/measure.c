@@ -6,7 +6,10 @@
  * in all. When a stage of such a cycle takes longer than a plugin may, the cycle is run
  * again, timed, to find out whether one plugin was the cause and which.
  */
+#include <stdlib.h>
+
 #include "shardsched/framework/cycle_int.h"
+#include "store/base/alloc.h"
 
 static uint64_t now_ns(const struct cycle *cycle)
 {
@@ -32,8 +35,10 @@ void measure_begin(struct cycle *cycle, bool timed)
 	cycle->slow = false;
 	if (cycle->opts.clock != NULL && asked)
 		cycle->mark_ns = cycle->stage_ns = now_ns(cycle);
-	for (unsigned i = 0; timed && i < PLUGINS_MAX; i++)
+	for (unsigned i = 0; timed && i < PLUGINS_MAX; i++) {
 		cycle->measure[i].now_ns = 0;
+		memset(cycle->measure[i].run_ns, 0, sizeof cycle->measure[i].run_ns);
+	}
 }
 
 bool measure_took(struct cycle *cycle, unsigned plugin, enum point point)
@@ -44,6 +49,7 @@ bool measure_took(struct cycle *cycle, unsigned plugin, enum point point)
 
 	measure->ns[point] += now - cycle->mark_ns;
 	measure->now_ns += now - cycle->mark_ns;
+	measure->run_ns[point] += now - cycle->mark_ns;
 	cycle->mark_ns = now;
 	if (budget == 0 || measure->now_ns <= budget)
 		return true;
@@ -76,6 +82,41 @@ bool measure_stage(struct cycle *cycle)
 	return !cycle->slow;
 }
 
+/* A histogram is made when the first time comes for it; without memory the time is left
+ * out. */
+static void keep_times(struct plugin_measure *measure)
+{
+	for (unsigned i = 0; i < POINTS; i++) {
+		struct histogram **took = &measure->took_ns[i];
+
+		if (measure->run_ns[i] == 0)
+			continue;
+		if (*took == NULL)
+			*took = pl_calloc(1, sizeof **took);
+		if (*took != NULL)
+			histogram_add(*took, measure->run_ns[i]);
+	}
+}
+
+void measure_done(struct cycle *cycle)
+{
+	for (unsigned i = 0; i < PLUGINS_MAX; i++)
+		for (unsigned k = 0; k < POINTS; k++)
+			free(cycle->measure[i].took_ns[k]);
+}
+
+bool cycle_timing(const struct cycle *cycle, uint64_t ns[POINTS])
+{
+	if (!cycle->timed)
+		return false;
+	for (unsigned i = 0; i < POINTS; i++) {
+		ns[i] = 0;
+		for (unsigned k = 0; k < PLUGINS_MAX; k++)
+			ns[i] += cycle->measure[k].run_ns[i];
+	}
+	return true;
+}
+
 void measure_end(struct cycle *cycle)
 {
 	uint64_t skipped = cycle->skipped[POINT_FILTER] | cycle->skipped[POINT_SCORE];
@@ -83,6 +124,8 @@ void measure_end(struct cycle *cycle)
 
 	cycle->runs++;
 	cycle->timed_runs += cycle->timed;
+	for (unsigned i = 0; cycle->timed && i < PLUGINS_MAX; i++)
+		keep_times(&cycle->measure[i]);
 	for (unsigned i = 0; i < cycle->filters; i++) {
 		unsigned plugin = cycle->filter[i];
 
@@ -114,6 +157,8 @@ void cycle_plugin_metrics(const struct cycle *cycle, unsigned plugin,
 		.failed = measure->failed,
 		.overran = measure->overran,
 	};
+	for (unsigned i = 0; i < POINTS; i++)
+		out->took_ns[i] = measure->took_ns[i];
 	if (cycle->timed_runs == 0)
 		return;
 	for (unsigned i = 0; i < POINTS; i++)

@@ -4,6 +4,8 @@
  */
 #include "shardsched/queue/queue.h"
 
+#include <string.h>
+
 #include "shardsched/queue/queue_int.h"
 
 /* -- entering and leaving places --------------------------------------------------------- */
@@ -14,12 +16,13 @@ static void advance_clock(struct queue *queue, uint64_t now_ms)
 	queue->now_ms = now_ms;
 }
 
-static void enter_place(const struct queue *queue, struct queue_pod *pod,
+static void enter_place(struct queue *queue, struct queue_pod *pod,
                         enum queue_place place)
 {
 	PL_ASSERT(pod->place == QUEUE_OUT);
 	pod->place = place & 7;
 	pod->since_ms = queue->now_ms;
+	queue->arrived[place][queue->arrival]++;
 }
 
 /* A backoff fits in 32 bits of milliseconds, some weeks. */
@@ -124,6 +127,7 @@ void queue_add(struct queue *queue, struct queue_pod *pod, struct queue_class *c
 {
 	PL_ASSERT(pod->place == QUEUE_OUT);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_ADDED;
 	init_pod(queue, pod, class, created_ms);
 	queue_send(queue, pod, 0);
 }
@@ -133,6 +137,7 @@ void queue_add_gated(struct queue *queue, struct queue_pod *pod,
 {
 	PL_ASSERT(pod->place == QUEUE_OUT);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_ADDED;
 	init_pod(queue, pod, class, created_ms);
 	send_gated(queue, pod);
 }
@@ -140,6 +145,12 @@ void queue_add_gated(struct queue *queue, struct queue_pod *pod,
 void queue_continue(struct queue *queue, const struct queue *before)
 {
 	queue->seq = before->seq;
+	queue->attempts = before->attempts;
+	queue->woken = before->woken;
+	queue->helped_in_flight = before->helped_in_flight;
+	queue->flushed = before->flushed;
+	queue->recalled = before->recalled;
+	memcpy(queue->arrived, before->arrived, sizeof queue->arrived);
 }
 
 void queue_add_ordered(struct queue *queue, struct queue_pod *pod,
@@ -148,6 +159,7 @@ void queue_add_ordered(struct queue *queue, struct queue_pod *pod,
 {
 	PL_ASSERT(pod->place == QUEUE_OUT && turn->seq <= queue->seq);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_EDITED;
 	init_pod(queue, pod, class, created_ms);
 	pod->seq = turn->seq;
 	if (queue->opts.sort == QUEUE_BY_PRIORITY)
@@ -177,6 +189,7 @@ void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *
 
 	PL_ASSERT(old.place != QUEUE_OUT);
 	queue_remove(queue, pod, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_EDITED;
 	init_pod(queue, pod, class, old.order_ms);
 	pod->seq = old.seq;
 	pod->order_ms = old.order_ms;
@@ -191,6 +204,7 @@ static void recall_pod(struct queue *queue, struct queue_pod *pod)
 {
 	leave_place(queue, pod);
 	(void)wait_end_probe(pod);
+	queue->arrival = QUEUE_ARRIVAL_PUT_BACK;
 	enter_place(queue, pod, QUEUE_WAITING);
 	wait_add(queue, pod);
 	queue->recalled++;
@@ -237,6 +251,7 @@ void queue_put_back(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 {
 	PL_ASSERT(!pod->placed && pod->attempts > 0);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_PUT_BACK;
 	end_attempt(queue, pod);
 	pod->attempts--;
 	queue->attempts--;
@@ -279,6 +294,7 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 
 	PL_ASSERT(!pod->placed);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_FAILED;
 	end_attempt(queue, pod);
 	record_attempt(queue, pod, QUEUE_REFUSED, reason);
 	if (pod->infeasible < UINT16_MAX)
@@ -307,6 +323,7 @@ void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
 {
 	PL_ASSERT(cause != QUEUE_REFUSED);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_FAILED;
 	end_attempt(queue, pod);
 	if (after_backoff) {
 		record_attempt(queue, pod, cause, reason);
@@ -325,6 +342,7 @@ void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t backoff_ms
 {
 	PL_ASSERT(!pod->placed && pod->attempts > 0);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_PUT_BACK;
 	end_attempt(queue, pod);
 	pod->attempts--;
 	queue->attempts--;
@@ -338,6 +356,7 @@ void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 {
 	PL_ASSERT(pod->place == QUEUE_BACKOFF || pod->place == QUEUE_WAITING);
 	advance_clock(queue, now_ms);
+	queue->arrival = QUEUE_ARRIVAL_ACTIVATED;
 	leave_place(queue, pod);
 	queue_send(queue, pod, 0);
 }
@@ -364,6 +383,7 @@ void queue_run(struct queue *queue, uint64_t now_ms)
 {
 	advance_clock(queue, now_ms);
 	wait_run(queue);
+	queue->arrival = QUEUE_ARRIVAL_BACKED_OFF;
 	for (unsigned i = 0; i < QUEUE_RUN_MAX; i++) {
 		struct queue_pod *pod = queue_pod_of(rank_first(&queue->backoff));
 

@@ -227,14 +227,30 @@ struct queue_where {
 /* O(log n); in a fair band also O(namespaces with active pods). */
 struct queue_where queue_where(const struct queue *queue, const struct queue_pod *pod);
 
+/* X(ARRIVAL, word): why a pod came to its place. The words are kube-scheduler's. */
+#define QUEUE_ARRIVAL_MAP(X)                \
+	X(ADDED, "PodAdd")                  \
+	X(EDITED, "PodUpdate")              \
+	X(FAILED, "ScheduleAttemptFailure") \
+	X(BACKED_OFF, "BackoffComplete")    \
+	X(WOKEN, "ClusterEvent")            \
+	X(ACTIVATED, "ForceActivate")       \
+	X(PUT_BACK, "PutBack") /* no attempt was made */
+
+#define QUEUE_ARRIVAL_ENUM(arrival, word) QUEUE_ARRIVAL_##arrival,
+enum queue_arrival { QUEUE_ARRIVAL_MAP(QUEUE_ARRIVAL_ENUM) QUEUE_ARRIVALS };
+
+/* The counts go on in a queue that replaces another one (queue_continue). */
 struct queue_stats {
 	uint32_t pods[QUEUE_PLACES];
+	uint64_t arrived[QUEUE_PLACES][QUEUE_ARRIVALS];
 	uint32_t classes, classes_waiting;
 	uint64_t events, attempts, woken, helped_in_flight, flushed, recalled;
 };
 
 void queue_stats(const struct queue *queue, struct queue_stats *out);
 const char *queue_place_name(enum queue_place place);
+const char *queue_arrival_name(enum queue_arrival arrival);
 const char *queue_cause_name(enum queue_cause cause);
 const char *queue_level_name(enum queue_level level);
 

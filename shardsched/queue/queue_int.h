@@ -78,6 +78,8 @@ struct queue {
 		buckets[QUEUE_BUCKETS];
 	struct pl_list flush; /* CLOSED classes without a budget */
 	uint64_t attempts, woken, helped_in_flight, flushed, recalled;
+	enum queue_arrival arrival; /* of the pods that enter a place next */
+	uint64_t arrived[QUEUE_PLACES][QUEUE_ARRIVALS];
 };
 
 static inline struct queue_pod *queue_pod_of(struct rank_node *node)

@@ -1,4 +1,6 @@
 /* Statistics, names and invariants of the queue. */
+#include <string.h>
+
 #include "shardsched/queue/queue_int.h"
 
 #define NAME(kind, name) [QUEUE_EV_##kind] = (name),
@@ -35,6 +37,15 @@ const char *queue_place_name(enum queue_place place)
 {
 	PL_ASSERT(place < QUEUE_PLACES);
 	return place_names[place];
+}
+
+const char *queue_arrival_name(enum queue_arrival arrival)
+{
+#define ARRIVAL(arrival, word) [QUEUE_ARRIVAL_##arrival] = (word),
+	static const char *const names[] = {QUEUE_ARRIVAL_MAP(ARRIVAL)};
+
+	PL_ASSERT(arrival < QUEUE_ARRIVALS);
+	return names[arrival];
 }
 
 const char *queue_cause_name(enum queue_cause cause)
@@ -114,6 +125,7 @@ void queue_stats(const struct queue *queue, struct queue_stats *out)
 	};
 	for (unsigned i = 0; i < QUEUE_PLACES; i++)
 		out->pods[i] = count_in_place(queue, (enum queue_place)i);
+	memcpy(out->arrived, queue->arrived, sizeof out->arrived);
 }
 
 static void check_tree(const struct rank_kind *kind, const struct rank_tree *tree,

@@ -215,6 +215,7 @@ static void wake_probes(struct queue *queue, struct queue_class *class)
 		pod->probe = true;
 		class->probes++;
 		queue->woken++;
+		queue->arrival = QUEUE_ARRIVAL_WOKEN;
 		queue_send(queue, pod, class->judged_ms + class->backoff_ms);
 	}
 }

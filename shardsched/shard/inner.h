@@ -12,6 +12,7 @@
  *	gangs/         pods that run together or not at all
  *	reservations/  room that is reserved, or made by preemption
  *	termination/   pods that leave their nodes
+ *	metrics/       counting, for who watches the shard
  *	settings/      live configuration
  *
  * Invariants: facts are set first; then pod_reconcile and node_reconcile derive what
@@ -36,6 +37,7 @@
 #include "shardsched/shard/classes.h"
 #include "shardsched/shard/gangs/gang_records.h"
 #include "shardsched/shard/gangs/gangs.h"
+#include "shardsched/shard/metrics/sched_metrics.h"
 #include "shardsched/shard/objects/objects.h"
 #include "shardsched/shard/remote/remote.h"
 #include "shardsched/shard/rules/rules.h"
@@ -182,8 +184,10 @@ struct sched {
 	uint64_t now_ms;
 	int64_t wall_ms;
 	unsigned turn_work, turn_tried; /* pods that this turn may try; has tried */
+	unsigned turn_timed;            /* attempts that it has timed */
 	struct steady_clock steady_clock;
 	struct sched_figures figures;
+	struct sched_metrics metrics;
 	struct conflicts conflicts;
 };
 

@@ -7,6 +7,7 @@
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/pending_status.h"
 #include "shardsched/shard/reservations/preemption.h"
 #include "shardsched/shard/txn/batch.h"
@@ -246,6 +247,7 @@ void sched_free(struct sched *sched)
 	rules_done(sched);
 	objects_done(sched);
 	conflicts_done(&sched->conflicts);
+	record_done(sched);
 	cycle_free(sched->cycle);
 	class_cache_free(sched->classes);
 	snapshot_done(&sched->snapshot);

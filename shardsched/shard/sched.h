@@ -31,6 +31,7 @@
 #include "shardsched/framework/cycle.h"
 #include "shardsched/queue/queue.h"
 #include "shardsched/records/cluster_object.h"
+#include "shardsched/shard/metrics/sched_metrics.h"
 #include "shardsched/shard/settings/settings.h"
 #include "shardsched/shard/txn/conflicts.h"
 #include "store/kv/types.h"

@@ -163,6 +163,7 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 	PL_ASSERT(now_ms >= sched->now_ms);
 	sched->now_ms = now_ms;
 	sched->wall_ms = wall_ms;
+	sched_measure_at(sched, now_ms);
 	sched->turn_work = work;
 	sched->turn_tried = 0;
 	for (unsigned i = 0; i < SUBSYSTEMS; i++)

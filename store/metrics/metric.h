@@ -16,7 +16,7 @@
 #include "store/base/err.h"
 
 enum {
-	METRIC_LABELS_MAX = 6,
+	METRIC_LABELS_MAX = 7,
 	METRIC_BOUNDS_MAX = 40,
 	METRIC_VALUE_MAX = 128, /* bytes of a label's value; longer ones are cut */
 };

@@ -112,11 +112,16 @@ struct sched_pod {
 	/* Cluster and node in the state: where the pod is; of a pending pod, where the
 	 * state says that it is nominated. */
 	uint32_t at[2];
-	uint32_t placed;        /* ASSUMED: number in the snapshot */
-	uint32_t attempts;      /* made by earlier owners */
-	uint32_t reported_s;    /* time of the last pending status; 0: long ago */
-	uint32_t gang_reported; /* the gang's reason_number in that status */
-	uint32_t index;         /* of the labels beside the class */
+	uint32_t placed;     /* ASSUMED: number in the snapshot */
+	uint32_t attempts;   /* made by earlier owners */
+	uint32_t reported_s; /* time of the last pending status; 0: long ago */
+	union {
+		uint32_t gang_reported; /* the gang's reason_number in that status */
+		/* Of a pod in no gang: since when it is in the queue; 32 bits of the
+		 * milliseconds of sched_measure_at */
+		uint32_t queued_ms;
+	};
+	uint32_t index;  /* of the labels beside the class */
 	uint32_t why;    /* the state's reason, when placed or asked to leave; held */
 	uint16_t listed; /* number of nodes that list the pod */
 	uint16_t reserved_by; /* number of nodes with a reservation for the pod */

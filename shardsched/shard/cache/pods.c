@@ -9,6 +9,7 @@
 
 #include "shardsched/records/pod_location.h"
 #include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/pending_status.h"
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/reservations/preemption.h"
@@ -276,6 +277,8 @@ static void pod_enqueue(struct sched *sched, struct sched_pod *pod)
 		gang_set_dirty(sched, pod_gang(pod));
 		return;
 	}
+	if (turn == NULL)
+		pod->queued_ms = (uint32_t)sched->metrics.now_ms;
 	if (turn != NULL)
 		queue_add_ordered(sched->queue, &pod->queue, class, turn, gated,
 		                  (uint64_t)pod->created_ms, sched->now_ms);
@@ -383,6 +386,7 @@ void pod_conflicted(struct sched *sched, struct sched_pod *pod)
 	}
 	sched->figures.conflicts += !leaving;
 	sched->figures.taken_back += leaving;
+	record_failure(sched, leaving ? SCHED_FAILURE_HANDOVER : SCHED_FAILURE_CONFLICT);
 	if (!leaving && pod->conflicts < UINT8_MAX)
 		pod->conflicts++;
 	pod_retry(sched, pod, QUEUE_CONFLICT, pod->conflicts > CONFLICTS_AT_ONCE);
@@ -397,6 +401,7 @@ void pod_redecide(struct sched *sched, struct sched_pod *pod)
 		return;
 	}
 	sched->figures.decided_again++;
+	record_failure(sched, SCHED_FAILURE_WITHDRAWN);
 	pod_retry(sched, pod, QUEUE_CONFLICT, false);
 }
 

@@ -5,6 +5,7 @@
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/reservations/reservation.h"
 #include "shardsched/shard/txn/commit.h"
@@ -230,6 +231,7 @@ static bool assume_member(struct sched *sched, struct sched_node *node,
 		return false;
 	}
 	sched->figures.decided++;
+	record_assumed(sched, pod);
 	emit_queue_event(sched, QUEUE_EV_POD_ADDED, node->slot);
 	pod_unlink(sched, pod);
 	node_add_waiting(sched, node, pod);

@@ -166,6 +166,7 @@ static enum pl_code gang_enter(struct sched *sched, struct sched_pod *pod)
 	pl_list_init(&member->of_gang);
 	pl_list_add_tail(&member->gang->members, &member->of_gang);
 	pod->member = member;
+	pod->gang_reported = 0;
 	return PL_OK;
 }
 
@@ -174,8 +175,8 @@ void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	if (pod->rev[FACT_STATE] == 0 && pod->txn == 0) /* the reported status is gone */
-		pod->gang_reported = 0;
+	if (pod_gang(pod) != NULL && pod->rev[FACT_STATE] == 0 && pod->txn == 0)
+		pod->gang_reported = 0; /* the reported status is gone */
 	if (pod_gang(pod) != NULL && is_member(sched, pod)) {
 		gang_set_dirty(sched, pod_gang(pod));
 		return;
@@ -248,6 +249,7 @@ static void queue_enter(struct sched *sched, struct sched_gang *gang,
 	}
 	gang->open = true;
 	gang->large = false;
+	gang->queued_ms = (uint32_t)sched->metrics.now_ms;
 	queue_add(sched->queue, &gang->queue, &gang->class, (uint64_t)first->created_ms,
 	          sched->now_ms);
 }

@@ -43,6 +43,7 @@ struct sched_gang {
 	bool viewing; /* holds a reference to the fleet view */
 	bool pause;   /* the next retry backs off first */
 	uint64_t look_ms;
+	uint32_t queued_ms;     /* as of a pod (pod.h) */
 	uint32_t attempts;      /* made before the gang left the queue */
 	struct gang_work *work; /* the attempt under way (gang_large.h); NULL: none */
 	/* The reason that members report. It has a number: members that have reported

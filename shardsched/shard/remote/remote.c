@@ -16,6 +16,7 @@
 
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/txn/commit.h"
 #include "store/base/alloc.h"
 
@@ -275,6 +276,7 @@ bool remote_run_cycle(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 		return false;
 	}
 	cycle_run(sched->cycle, all, &self, remote_draw(sched, draw), out);
+	record_cycle(sched, all, out->result);
 	if (out->result != CYCLE_ERROR)
 		return true;
 	decide_cycle_error(sched, "", &pod->key[1], out, &err);

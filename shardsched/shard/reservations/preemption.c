@@ -18,6 +18,7 @@
 
 #include "shardsched/preempt/preempt.h"
 #include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/reservations/preemption_plan.h"
 
@@ -157,6 +158,7 @@ enum preemption_result preemption_try(struct sched *sched, struct sched_pod *pod
 	result = find_or_wait(sched, pod, draw, asked, outcome, &found);
 	if (result != PREEMPTION_NONE)
 		return result;
+	record_preemption(sched, found.code == VERDICT_SUCCESS ? found.victims : 0);
 	if (found.waits) {
 		retry_soon(sched, pod);
 		return PREEMPTION_WAITS;

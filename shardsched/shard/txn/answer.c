@@ -11,6 +11,7 @@
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/termination/termination.h"
 #include "shardsched/shard/txn/batch.h"
@@ -104,6 +105,7 @@ static void txn_succeeded(struct sched *sched, struct shard_txn *txn, int64_t re
 	sched->clean_streak +=
 		txn->kind == TXN_COMMIT && sched->clean_streak < UINT32_MAX;
 	txn_set_outcome(txn, TXN_APPLIED);
+	record_commit(sched, txn, SCHED_COMMIT_APPLIED);
 	if (cooldown_applies(txn))
 		cooldown_relax(sched, txn);
 	entries_stand(sched, txn, revision);
@@ -122,6 +124,7 @@ static void txn_failed(struct sched *sched, struct shard_txn *txn,
 	sched->answered = txn;
 	conflict = entries_apply_read(sched, txn, result);
 	sched->figures.txns_failed += txn_commits(txn);
+	record_commit(sched, txn, SCHED_COMMIT_CONFLICT);
 	if (txn->kind == TXN_COMMIT)
 		sched->clean_streak = 0;
 	if (txn->kind == TXN_COMMIT && conflict && !txn->batch)
@@ -208,11 +211,13 @@ static void txn_erred(struct sched *sched, struct shard_txn *txn,
 	switch (err->code) {
 	case PL_UNKNOWN:
 		sched->figures.txns_unknown++;
+		record_commit(sched, txn, SCHED_COMMIT_UNKNOWN);
 		if (!txn_is_reading(txn))
 			txn_set_outcome(txn, TXN_UNKNOWN);
 		break;
 	case PL_FENCED:
 		sched->figures.txns_fenced++;
+		record_commit(sched, txn, SCHED_COMMIT_FENCED);
 		txn_record_conflict(sched, txn, CONFLICT_FENCED);
 		if (!txn_is_unknown(txn)) {
 			txn_give_up(sched, txn, true);
@@ -224,7 +229,9 @@ static void txn_erred(struct sched *sched, struct shard_txn *txn,
 		}
 		break;
 	case PL_LIMIT:
-	case PL_INVALID: /* the store would refuse it the next time, too */
+	case PL_INVALID:
+		record_commit(sched, txn, SCHED_COMMIT_REFUSED);
+		/* the store would refuse it the next time, too */
 		if (!txn_is_unknown(txn) && txn->placements > 1) {
 			if (!txn->batch)
 				batch_size_halve(sched);
@@ -246,6 +253,7 @@ static void txn_erred(struct sched *sched, struct shard_txn *txn,
 	case PL_BUSY:
 		break;
 	default:
+		record_commit(sched, txn, SCHED_COMMIT_REFUSED);
 		report_trouble(sched, err);
 		break;
 	}

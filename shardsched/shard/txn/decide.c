@@ -1,6 +1,7 @@
 /* Pods from the queue, one after the other, to nodes, where they wait to be committed. */
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/pending_status.h"
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/reservations/preemption.h"
@@ -227,6 +228,7 @@ static void decide_pod_by(struct sched *sched, struct sched_pod *pod, uint32_t u
 		return;
 	}
 	cycle_run(sched->cycle, class, &self, draw_local(sched, pod), &outcome);
+	record_cycle(sched, class, outcome.result);
 	switch (outcome.result) {
 	case CYCLE_NODE:
 		decide_assume(sched, pod, sched->by_slot[outcome.node]);
@@ -290,17 +292,21 @@ unsigned decide_run(struct sched *sched, unsigned work)
 	unsigned tried;
 
 	rules_turn_begin(sched);
+	sched->turn_timed = 0;
 	for (tried = 0; tried < work && !is_waiting_full(sched); tried++) {
+		struct record_attempt attempt;
 		struct queue_pod *pod;
 
 		queue_shut_lanes(sched->queue, rules_lanes_shut(sched));
 		pod = queue_pop(sched->queue, sched->now_ms);
 		if (pod == NULL)
 			break;
+		record_attempt_begin(sched, pod, &attempt);
 		if (gang_is_class(pod->class))
 			gang_try_now(sched, gang_of_queue(pod));
 		else
 			decide_pod(sched, pod_of_queue(pod));
+		record_attempt_end(sched, &attempt);
 	}
 	if (!batch_can_grow(sched))
 		batch_close(sched);

@@ -3,6 +3,7 @@
 
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/metrics/record.h"
 #include "shardsched/shard/pending_status.h"
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/reservations/preemption.h"
@@ -54,6 +55,7 @@ static void pod_bound(struct sched *sched, const struct txn_entry *entry,
 
 	PL_ASSERT(pod->stage == POD_COMMITTING);
 	sched->figures.placed++;
+	record_bound(sched, pod);
 	pod->txn = 0;
 	pod_set_stage(pod, POD_IDLE);
 	if (i != UINT32_MAX)
