@@ -65,6 +65,7 @@ static void start_daemon(const char *const args[])
 	const char *all[40] = {"--partitions", "8",           "--name",
 	                       "east",         "--log-level", "info",
 	                       "--api-listen", "127.0.0.1:0", NULL};
+	const char *placet = getenv("PLACET"), *placetd = getenv("PLACETD");
 	char kept[4096];
 	const char *at;
 	unsigned count = 8;
@@ -73,9 +74,11 @@ static void start_daemon(const char *const args[])
 		all[count] = args[count - 8];
 		count++;
 	}
-	T_TRUE(getenv("PLACET") != NULL && getenv("PLACETD") != NULL);
-	(void)snprintf(kept, sizeof kept, "%s", getenv("PLACET"));
-	T_EQ(setenv("PLACET", getenv("PLACETD"), 1), 0);
+	T_TRUE(placet != NULL && placetd != NULL);
+	if (placet == NULL || placetd == NULL)
+		return;
+	(void)snprintf(kept, sizeof kept, "%s", placet);
+	T_EQ(setenv("PLACET", placetd, 1), 0);
 	placet_start(&daemon_process, all);
 	T_EQ(setenv("PLACET", kept, 1), 0);
 	placet_await(&daemon_process, "api.listening");
@@ -228,6 +231,47 @@ T_CASE_SECONDS(what_is_revoked_is_refused_soon, 120)
 	forge_write("tokens.csv", PL_SPAN_LIT("tok-new,adm,1,system:masters\n"));
 	becomes(NULL, "tok-new", 200);
 	T_EQ(status_of(NULL, "tok-adm"), 401);
+	down();
+}
+
+T_CASE_SECONDS(tokens_are_issued_and_revoked_over_the_api, 120)
+{
+	char url[64], token[256];
+
+	up();
+	(void)snprintf(url, sizeof url, "https://127.0.0.1:%u", port);
+	forge_write("adm.token", PL_SPAN_LIT("tok-adm\n"));
+	forge_write("bob.token", PL_SPAN_LIT("tok-bob\n"));
+	T_EQ(PLACET("kubeconfig", "--server", url, "--ca", forge_path("ca.pem"),
+	            "--token-file", forge_path("adm.token"), "-o", forge_path("adm.kc")),
+	     0);
+	T_EQ(PLACET("kubeconfig", "--server", url, "--ca", forge_path("ca.pem"),
+	            "--token-file", forge_path("bob.token"), "-o", forge_path("bob.kc")),
+	     0);
+#define ADM "--kubeconfig", forge_path("adm.kc")
+	T_EQ(PLACET("token", "create", "ci", "--user", "ci-bot", "--group",
+	            "system:masters", "--expires", "1h", ADM),
+	     0);
+	placet_says("this is the only time that it is shown:");
+	(void)snprintf(token, sizeof token, "%.200s", placet_rig.out);
+	token[strcspn(token, "\n")] = 0;
+	becomes(NULL, token, 200);
+	T_EQ(PLACET("token", "list", ADM), 0);
+	placet_prints("ci-bot");
+	placet_prints("system:masters");
+	T_EQ(PLACET("token", "create", "ci", "--user", "x", "--expires", "never", ADM),
+	     1);
+	placet_says("already exists");
+	T_EQ(PLACET("token", "create", "own", "--user", "x", "--expires", "never",
+	            "--kubeconfig", forge_path("bob.kc")),
+	     1);
+	T_EQ(PLACET("token", "revoke", "none", "ci", ADM), 1);
+	placet_prints("ci revoked");
+	placet_says("none: no such token");
+	becomes(NULL, token, 401);
+	T_EQ(PLACET("token", "list", ADM), 0);
+	placet_says("no tokens");
+#undef ADM
 	down();
 }
 

@@ -465,10 +465,16 @@ static char *edited(void (*edit)(char *token))
 	char *room = calloc(1, strlen(token) + 64);
 
 	T_TRUE(room != NULL);
-	(void)strcpy(room, token);
+	(void)snprintf(room, strlen(token) + 64, "%s", token);
 	free(token);
 	edit(room);
 	return room;
+}
+
+/* edited() has left room for it. */
+static void lengthen(char *token, const char *more)
+{
+	memcpy(token + strlen(token), more, strlen(more) + 1);
 }
 
 static void strip_signature(char *token)
@@ -483,22 +489,23 @@ static void empty_signature(char *token)
 
 static void pad_signature(char *token)
 {
-	strcat(token, "==");
+	lengthen(token, "==");
 }
 
 static void fourth_part(char *token)
 {
-	strcat(token, ".e30");
+	lengthen(token, ".e30");
 }
 
 static void json_form(char *token)
 {
-	(void)strcpy(token, "{\"payload\":\"e30\",\"protected\":\"e30\"}");
+	token[0] = 0;
+	lengthen(token, "{\"payload\":\"e30\",\"protected\":\"e30\"}");
 }
 
 static void longer_signature(char *token)
 {
-	strcat(token, "AAAA");
+	lengthen(token, "AAAA");
 }
 
 static void shorter_signature(char *token)
@@ -536,7 +543,8 @@ static void one_bit_of_signature(char *token)
 
 static void two_dots(char *token)
 {
-	(void)strcpy(token, "..");
+	token[0] = 0;
+	lengthen(token, "..");
 }
 
 static void first_part_empty(char *token)

@@ -6,6 +6,7 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
+#include "coord/cli/tokens/token_api.h"
 #include "coord/service/tokens/token_edit.h"
 #include "store/base/clock.h"
 #include "store/base/duration.h"
@@ -107,6 +108,15 @@ static void tell(const char *name, const struct token_record *record)
 	              name, PL_SPAN_ARG(record->user), text);
 }
 
+static enum pl_code print_token(const char *name, const struct token_record *record,
+                                struct pl_span token, struct pl_err *err)
+{
+	tell(name, record);
+	if (printf(PL_SPAN_FMT "\n", PL_SPAN_ARG(token)) > 0 && fflush(stdout) == 0)
+		return PL_OK;
+	return pl_err_set(err, PL_IO, "the token could not be written; revoke it");
+}
+
 static enum pl_code create_run(void *ctx, const struct cli_session *cli,
                                struct pl_err *err)
 {
@@ -128,13 +138,29 @@ static enum pl_code create_run(void *ctx, const struct cli_session *cli,
 		                          cli_wait_end, &wait, &edit, err);
 	if (code == PL_OK)
 		code = cli_wait_for(cli->session, &wait, err);
-	if (code == PL_OK) {
-		tell(name, &record);
-		if (printf("%s\n", text) < 0 || fflush(stdout) != 0)
-			code = pl_err_set(err, PL_IO,
-			                  "the token could not be written; revoke it");
-	}
+	if (code == PL_OK)
+		code = print_token(name, &record, pl_span_str(text), err);
 	OPENSSL_cleanse(text, sizeof text);
+	return code;
+}
+
+static enum pl_code create_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	const struct token_create *create = ctx;
+	const char *name = api->options->args[0];
+	struct token_record record = record_of(create);
+	struct pl_span token = {0};
+	struct pl_arena arena;
+	enum pl_code code;
+
+	if (create->expires_ms != 0)
+		record.expires_ms = pl_clock_wall_ms() + (int64_t)create->expires_ms;
+	pl_arena_init(&arena, 0, 0);
+	code = token_api_create(api, name, &record, create->expires_ms / 1000, &arena,
+	                        &token, err);
+	if (code == PL_OK)
+		code = print_token(name, &record, token, err);
+	pl_arena_done(&arena);
 	return code;
 }
 
@@ -157,6 +183,7 @@ static const struct options_spec spec = {
 		"  --expires TIME         from now, as 30d or 12h; or never\n",
 	.example =
 		"  placet token create ci --user ci-bot --group team-a --expires 30d > ci.token\n",
+	.common = OPTIONS_API,
 	.args_min = 1,
 	.args_max = 1,
 	.own = own,
@@ -168,7 +195,7 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct token_create create = {.user = NULL};
 
-	return cli_session_run(&spec, argc, argv, create_run, &create);
+	return cli_session_run_either(&spec, argc, argv, create_run, create_ask, &create);
 }
 
 const struct command token_create_command = {.words = "token create",

@@ -6,29 +6,28 @@
 #include "coord/cli/output/output.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
+#include "coord/cli/tokens/token_api.h"
 #include "coord/service/tokens/token_list.h"
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/base/json_out.h"
 #include "store/base/timestamp.h"
 
-enum { NAME, USER, GROUPS, AGE, CREATED, EXPIRES, EXPIRES_IN, BY, NOTE, COLUMN_COUNT };
-
 enum { PRINT_MAX = 64 << 20, GROUPS_TEXT_MAX = 128 << 10 };
 
 static const struct output_column columns[] = {
-	[NAME] = {"NAME", "name", OUTPUT_ALWAYS},
-	[USER] = {"USER", "user", OUTPUT_ALWAYS},
-	[GROUPS] = {"GROUPS", "groups", OUTPUT_ALWAYS},
-	[AGE] = {"AGE", NULL, OUTPUT_ALWAYS},
-	[CREATED] = {NULL, "created", OUTPUT_ALWAYS},
-	[EXPIRES] = {NULL, "expires", OUTPUT_ALWAYS},
-	[EXPIRES_IN] = {"EXPIRES IN", NULL, OUTPUT_ALWAYS},
-	[BY] = {"BY", "by", OUTPUT_ON_WIDE},
-	[NOTE] = {"NOTE", "note", OUTPUT_IF_USED},
+	[TOKEN_NAME] = {"NAME", "name", OUTPUT_ALWAYS},
+	[TOKEN_USER] = {"USER", "user", OUTPUT_ALWAYS},
+	[TOKEN_GROUPS] = {"GROUPS", "groups", OUTPUT_ALWAYS},
+	[TOKEN_AGE] = {"AGE", NULL, OUTPUT_ALWAYS},
+	[TOKEN_CREATED] = {NULL, "created", OUTPUT_ALWAYS},
+	[TOKEN_EXPIRES] = {NULL, "expires", OUTPUT_ALWAYS},
+	[TOKEN_EXPIRES_IN] = {"EXPIRES IN", NULL, OUTPUT_ALWAYS},
+	[TOKEN_BY] = {"BY", "by", OUTPUT_ON_WIDE},
+	[TOKEN_NOTE] = {"NOTE", "note", OUTPUT_IF_USED},
 };
 
-static const struct output_schema schema = {"Token", columns, COLUMN_COUNT, 1};
+const struct output_schema token_schema = {"Token", columns, TOKEN_COLUMNS, 1};
 
 static enum pl_code add_groups(struct pl_buf *text, struct pl_buf *json,
                                const struct token_record *record)
@@ -65,7 +64,7 @@ static enum pl_code groups_cell(struct output_row *row, struct pl_arena *arena,
 		struct pl_span raw = pl_arena_dup(arena, pl_buf_span(&json));
 
 		code = shown.at == NULL || raw.at == NULL ? PL_NOMEM : PL_OK;
-		output_raw(row, GROUPS, shown, raw);
+		output_raw(row, TOKEN_GROUPS, shown, raw);
 	}
 	pl_buf_done(&text);
 	pl_buf_done(&json);
@@ -86,35 +85,43 @@ static enum pl_code times_cells(struct output_row *row, struct pl_arena *arena,
 {
 	int64_t now = pl_clock_wall_ms(), left = record->expires_ms - now;
 	char text[PL_TIMESTAMP_SIZE], age[AGE_SIZE];
-	enum pl_code code = text_cell(row, CREATED, arena,
+	enum pl_code code = text_cell(row, TOKEN_CREATED, arena,
 	                              pl_timestamp_print(record->created_ms, text));
 
 	if (code == PL_OK)
-		code = text_cell(row, AGE, arena,
+		code = text_cell(row, TOKEN_AGE, arena,
 		                 age_text(now - record->created_ms, age));
 	if (code != PL_OK || record->expires_ms == 0)
 		return code;
-	code = text_cell(row, EXPIRES, arena,
+	code = text_cell(row, TOKEN_EXPIRES, arena,
 	                 pl_timestamp_print(record->expires_ms, text));
 	if (code != PL_OK)
 		return code;
-	return text_cell(row, EXPIRES_IN, arena,
+	return text_cell(row, TOKEN_EXPIRES_IN, arena,
 	                 left <= 0 ? "expired" : age_text(left, age));
+}
+
+enum pl_code token_row(struct output_row *row, struct pl_arena *arena,
+                       struct pl_span name, const struct token_record *record)
+{
+	enum pl_code code;
+
+	output_text(row, TOKEN_NAME, name);
+	output_text(row, TOKEN_USER, record->user);
+	output_text(row, TOKEN_BY, record->by);
+	code = groups_cell(row, arena, record);
+	if (code != PL_OK || record->created_ms == 0)
+		return code;
+	return times_cells(row, arena, record);
 }
 
 static enum pl_code fill_row(const struct token_info *info, struct pl_arena *arena,
                              struct output_row *row)
 {
-	enum pl_code code;
+	enum pl_code code = token_row(row, arena, info->id, &info->record);
 
-	output_text(row, NAME, info->id);
-	output_text(row, NOTE, info->note);
-	if (info->note.len > 0)
-		return PL_OK;
-	output_text(row, USER, info->record.user);
-	output_text(row, BY, info->record.by);
-	code = groups_cell(row, arena, &info->record);
-	return code == PL_OK ? times_cells(row, arena, &info->record) : code;
+	output_text(row, TOKEN_NOTE, info->note);
+	return code;
 }
 
 static enum pl_code print_tokens(const struct token_list *list,
@@ -135,7 +142,7 @@ static enum pl_code print_tokens(const struct token_list *list,
 	pl_arena_init(&arena, 0, 0);
 	for (size_t i = 0; i < count && code == PL_OK; i++)
 		code = fill_row(&tokens[i], &arena, &rows[i]);
-	output_init(&output, &schema, cli->options->format, false);
+	output_init(&output, &token_schema, cli->options->format, false);
 	pl_buf_init(&out, PRINT_MAX);
 	if (code != PL_OK)
 		(void)pl_err_set(err, code, "print the tokens");
@@ -166,6 +173,12 @@ static enum pl_code list_run(void *ctx, const struct cli_session *cli, struct pl
 	return code;
 }
 
+static enum pl_code list_ask(void *ctx, struct api_session *api, struct pl_err *err)
+{
+	(void)ctx;
+	return token_api_list(api, err);
+}
+
 static const struct options_spec spec = {
 	.words = "token list",
 	.usage = "[options]",
@@ -173,13 +186,13 @@ static const struct options_spec spec = {
 		"Shows whose the issued tokens are and until when. What they are is not kept\n"
 		"anywhere.\n",
 	.example = "  placet token list -o wide\n",
-	.common = OPTIONS_OUTPUT | OPTIONS_NAMES,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_API,
 	.args_max = 0,
 };
 
 static enum exit_code run_command(int argc, char **argv)
 {
-	return cli_session_run(&spec, argc, argv, list_run, NULL);
+	return cli_session_run_either(&spec, argc, argv, list_run, list_ask, NULL);
 }
 
 const struct command token_list_command = {.words = "token list",
