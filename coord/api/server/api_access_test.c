@@ -96,9 +96,13 @@ static void forbidden(const char *method, const char *path, const char *body,
 
 T_CASE(without_a_credential_there_is_health_only)
 {
-	static const char *const paths[] = {"/",         "/api",     "/version",
-	                                    IN_A "pods", "/metrics", "/openapi/v2",
-	                                    "/statusz"};
+	static const char *const paths[] = {"/",
+	                                    "/api",
+	                                    "/version",
+	                                    "/metrics",
+	                                    "/openapi/v2",
+	                                    "/statusz",
+	                                    "/api/v1/namespaces/a/pods"};
 
 	open_rig();
 	rig.bearer = NULL;

@@ -380,7 +380,8 @@ static void find_meta(struct api_server *server)
 
 static void store_failed(struct api_server *server, const struct pl_err *err)
 {
-	(void)snprintf(server->store_why, sizeof server->store_why, "%s", err->msg);
+	(void)snprintf(server->store_why, sizeof server->store_why, "%.*s",
+	               (int)sizeof server->store_why - 1, err->msg);
 }
 
 static void on_probed(void *ctx, const struct kv_result *result, const struct pl_err *err)
