@@ -188,21 +188,38 @@ static bool flow_admits(struct pl_log_event *event)
 	return true;
 }
 
-void pl_log_write(enum pl_log_level level, const char *event,
-                  const struct pl_log_field *fields, unsigned count)
+enum volume { BOUNDED, UNBOUNDED };
+
+static void write_event(struct pl_log_event line, enum volume volume)
 {
-	struct pl_log_event line = {
-		.level = level, .name = event, .fields = fields, .count = count};
 	int saved = errno, rc;
 
-	PL_ASSERT(is_name(event) && level < PL_LOG_OFF);
-	for (unsigned i = 0; i < count; i++)
-		PL_ASSERT(is_name(fields[i].key));
+	PL_ASSERT(is_name(line.name) && line.level < PL_LOG_OFF);
+	for (unsigned i = 0; i < line.count; i++)
+		PL_ASSERT(is_name(line.fields[i].key));
 	rc = pthread_mutex_lock(&sink.lock);
 	PL_ASSERT(rc == 0);
 	line.wall_ms = sink.wall_ms();
-	if (level == PL_LOG_DEBUG || flow_admits(&line))
+	if (volume == UNBOUNDED || flow_admits(&line))
 		write_line(line);
 	(void)pthread_mutex_unlock(&sink.lock);
 	errno = saved;
+}
+
+void pl_log_write(enum pl_log_level level, const char *event,
+                  const struct pl_log_field *fields, unsigned count)
+{
+	write_event(
+		(struct pl_log_event){
+			.level = level, .name = event, .fields = fields, .count = count},
+		level == PL_LOG_DEBUG ? UNBOUNDED : BOUNDED);
+}
+
+void pl_log_always(const char *event, const struct pl_log_field *fields, unsigned count)
+{
+	write_event((struct pl_log_event){.level = PL_LOG_INFO,
+	                                  .name = event,
+	                                  .fields = fields,
+	                                  .count = count},
+	            UNBOUNDED);
 }

@@ -124,6 +124,9 @@ static inline struct pl_log_field pl_log_err(const char *key, const struct pl_er
 }
 
 bool pl_log_on(enum pl_log_level level);
+/* Writes whatever the level is and however often the event comes: for what a person has
+ * switched on, such as an access log. */
+void pl_log_always(const char *event, const struct pl_log_field *fields, unsigned count);
 void pl_log_write(enum pl_log_level level, const char *event,
                   const struct pl_log_field *fields, unsigned count);
 

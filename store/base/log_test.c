@@ -286,3 +286,19 @@ T_CASE(the_level_changes_while_running)
 	PL_LOG_EVENT(PL_LOG_ERROR, "quiet");
 	wrote("");
 }
+
+T_CASE(what_a_person_has_switched_on_is_written_whatever_the_level_is)
+{
+	const struct pl_log_field field = pl_log_int("n", 7);
+	ssize_t got;
+
+	begin(PL_LOG_TEXT, PL_LOG_OFF);
+	pl_log_always("access", &field, 1);
+	wrote("01:36:53.007 INFO  access n=7\n");
+	for (unsigned i = 0; i < PL_LOG_BURST * 2; i++)
+		pl_log_always("access", &field, 1);
+	got = pread(fd, said, sizeof said - 1, 0);
+	T_TRUE(got > 0);
+	said[got] = 0;
+	T_EQ(lines_of(said), PL_LOG_BURST * 2);
+}

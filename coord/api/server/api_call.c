@@ -8,6 +8,7 @@
 #include "coord/api/verbs/change.h"
 #include "shardsched/model/object.h"
 #include "store/base/alloc.h"
+#include "store/base/log.h"
 
 enum { ARENA_BYTES_MAX = 4 << 20, TURNS = 16 };
 
@@ -294,6 +295,22 @@ static void audit(struct api_call *call)
 	audit_log_add(call->server->opts.audit, &event);
 }
 
+/* One line of the access log; its id is the audit's. */
+static void log_access(const struct api_call *call)
+{
+	const struct pl_log_field fields[] = {
+		pl_log_str("id", call->id),
+		pl_log_span("user", call->identity.user),
+		pl_log_str("source", call->http->peer),
+		pl_log_span("method", call->http->method),
+		pl_log_span("path", call->http->path),
+		pl_log_span("query", call->http->query),
+		pl_log_int("code", http_exchange_status(call->exchange)),
+		pl_log_uint("took_us", (uv_hrtime() - call->began_ns) / 1000)};
+
+	pl_log_always("api.request", fields, sizeof fields / sizeof fields[0]);
+}
+
 /* -- life ------------------------------------------------------------------------------------- */
 
 static struct api_call *call_new(struct api_server *server,
@@ -367,6 +384,8 @@ void api_call_gone(struct api_call *call)
 	struct api_server *server = call->server;
 
 	audit(call);
+	if (server->access_log)
+		log_access(call);
 	if (call->works != NULL)
 		call->works->gone(call->works);
 	flow_leave(&server->flow, &call->flow);

@@ -170,17 +170,22 @@ static void answer_statusz(struct api_server *server, struct http_exchange *exch
 
 /* -- the level of the log ----------------------------------------------------------- */
 
+static struct pl_span without_line_end(struct pl_span body)
+{
+	while (body.len > 0 &&
+	       (body.at[body.len - 1] == '\n' || body.at[body.len - 1] == '\r'))
+		body.len--;
+	return body;
+}
+
 static void put_log_level(struct http_exchange *exchange,
                           const struct http_request *request)
 {
-	struct pl_span body = request->body;
+	struct pl_span body = without_line_end(request->body);
 	enum pl_log_level level;
 	struct pl_err err = {0};
 	char line[PL_ERR_MSG_SIZE + 2];
 
-	while (body.len > 0 &&
-	       (body.at[body.len - 1] == '\n' || body.at[body.len - 1] == '\r'))
-		body.len--;
 	if (pl_log_level_parse(body, &level, &err) != PL_OK) {
 		(void)snprintf(line, sizeof line, "%s\n", err.msg);
 		answer_line(exchange, 400, line);
@@ -207,6 +212,35 @@ static void answer_log_level(struct http_exchange *exchange,
 		answer_line(exchange, 200, pl_log_level_name(pl_log_level_now()));
 	else if (is_method(request, "PUT"))
 		put_log_level(exchange, request);
+	else
+		answer_line(exchange, 405, "want GET or PUT\n");
+}
+
+/* -- the access log ----------------------------------------------------------------- */
+
+static void put_access_log(struct api_server *server, struct http_exchange *exchange,
+                           const struct http_request *request)
+{
+	struct pl_span body = without_line_end(request->body);
+	bool on = pl_span_eq(body, PL_SPAN_LIT("on"));
+
+	if (!on && !pl_span_eq(body, PL_SPAN_LIT("off"))) {
+		answer_line(exchange, 400, "want on or off\n");
+		return;
+	}
+	server->access_log = on;
+	PL_LOG(PL_LOG_INFO, "log.access", pl_log_bool("on", on));
+	answer_line(exchange, 200,
+	            on ? "requests are logged\n" : "requests are not logged\n");
+}
+
+static void answer_access_log(struct api_server *server, struct http_exchange *exchange,
+                              const struct http_request *request)
+{
+	if (is_method(request, "GET"))
+		answer_line(exchange, 200, server->access_log ? "on" : "off");
+	else if (is_method(request, "PUT"))
+		put_access_log(server, exchange, request);
 	else
 		answer_line(exchange, 405, "want GET or PUT\n");
 }
@@ -302,6 +336,8 @@ static void answer_index(struct http_exchange *exchange)
 		exchange, 200,
 		"/configz                        the options in force\n"
 		"/statusz                        what the process is and does\n"
+		"/debug/access-log               GET, or PUT on or off: each request as a line "
+		"of the log\n"
 		"/debug/log-level                GET, or PUT debug, info, warn, error or off\n"
 		"/debug/pprof/profile?seconds=30 a CPU profile of all threads, for pprof\n");
 }
@@ -316,6 +352,10 @@ bool route_introspection(struct api_server *server, struct http_exchange *exchan
 
 	if (path_is(request, "/debug/log-level")) {
 		answer_log_level(exchange, request);
+		return true;
+	}
+	if (path_is(request, "/debug/access-log")) {
+		answer_access_log(server, exchange, request);
 		return true;
 	}
 	if (!index && !profile && !configz && !path_is(request, "/statusz"))
