@@ -13,7 +13,7 @@ static struct pl_span stored_meta(const struct object *object)
  * a member is found by its name. */
 static const uint8_t *find_member(struct pl_span meta, const char *name, size_t len)
 {
-	const uint8_t *at = memmem(meta.at, meta.len, name, len);
+	const uint8_t *at = meta.len == 0 ? NULL : memmem(meta.at, meta.len, name, len);
 
 	return at != NULL && at + len < meta.at + meta.len ? at + len : NULL;
 }
