@@ -55,7 +55,7 @@ struct access_subject {
 /* X(field, least, most, default, what it is) */
 #define ACCESS_LIMIT_MAP(X)                                                         \
 	X(inflight, 1, 100000, 256, "requests that are answered at once")           \
-	X(inflight_per_user, 1, 100000, 32, "of these, of one user")                \
+	X(inflight_per_user, 1, 100000, 16, "of these, of one user")                \
 	X(queue, 0, 100000, 1024, "requests that wait for their turn")              \
 	X(queue_per_user, 0, 100000, 16, "of these, of one user")                   \
 	X(queue_ms, 1, 60000, 5000, "a request that has waited so long gets a 429") \

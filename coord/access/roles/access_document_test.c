@@ -45,7 +45,7 @@ static const char *printed(void)
 }
 
 #define LIMITS                                                                  \
-	"\"limits\":{\"inflight\":256,\"inflight_per_user\":32,\"queue\":1024," \
+	"\"limits\":{\"inflight\":256,\"inflight_per_user\":16,\"queue\":1024," \
 	"\"queue_per_user\":16,\"queue_ms\":5000,\"watches\":100000,"           \
 	"\"watches_per_user\":10000}"
 

@@ -60,6 +60,45 @@ static void refuse_many(struct api_call *call)
 	refuse(call, &status);
 }
 
+static void hold_drop(struct api_call *call)
+{
+	if (pl_list_empty(&call->held))
+		return;
+	pl_list_del(&call->held);
+	call->server->held_count--;
+}
+
+/* The 429 comes a moment later, so that a client that does not heed Retry-After can not keep
+ * the loop busy with refusals. */
+static void refuse_later(struct api_call *call)
+{
+	struct api_server *server = call->server;
+
+	if (server->held_count >= API_CALL_HELD_MAX) {
+		refuse_many(call);
+		return;
+	}
+	call->held_ms = now_ms(server) + API_CALL_HOLD_MS;
+	pl_list_add_tail(&server->held, &call->held);
+	server->held_count++;
+	api_server_wake(server);
+}
+
+/* When the next is due. UINT64_MAX: there is none. */
+static uint64_t refuse_held(struct api_server *server, uint64_t now)
+{
+	while (!pl_list_empty(&server->held)) {
+		struct api_call *call =
+			PL_LIST_ITEM(server->held.next, struct api_call, held);
+
+		if (call->held_ms > now)
+			return call->held_ms;
+		hold_drop(call);
+		refuse_many(call);
+	}
+	return UINT64_MAX;
+}
+
 /* -- who ------------------------------------------------------------------------------------ */
 
 /* False: it has been refused. */
@@ -217,13 +256,14 @@ static void take_turn(struct api_call *call)
 		api_server_wake(server);
 		return;
 	case FLOW_REFUSE:
-		refuse_many(call);
+		refuse_later(call);
 		return;
 	}
 }
 
 uint64_t api_calls_turn(struct api_server *server, uint64_t now)
 {
+	uint64_t due = refuse_held(server, now), deadline;
 	struct flow_item *item;
 
 	while ((item = flow_expire(&server->flow, now)) != NULL)
@@ -231,10 +271,13 @@ uint64_t api_calls_turn(struct api_server *server, uint64_t now)
 	for (unsigned i = 0; i < TURNS; i++) {
 		item = flow_next(&server->flow);
 		if (item == NULL)
-			return flow_deadline_ms(&server->flow);
+			break;
 		route(PL_CONTAINER_OF(item, struct api_call, flow));
 	}
-	return flow_ready(&server->flow) ? 0 : flow_deadline_ms(&server->flow);
+	if (flow_ready(&server->flow))
+		return 0;
+	deadline = flow_deadline_ms(&server->flow);
+	return due < deadline ? due : deadline;
 }
 
 /* -- the audit ------------------------------------------------------------------------------ */
@@ -328,6 +371,7 @@ static struct api_call *call_new(struct api_server *server,
 	call->sender = call->identity = identity_anonymous();
 	pl_arena_init(&call->arena, 2048, ARENA_BYTES_MAX);
 	pl_list_init(&call->link);
+	pl_list_init(&call->held);
 	pl_list_add_tail(&server->calls, &call->link);
 	object_new_uid(&server->api, call->id);
 	http_exchange_set_user(exchange, call);
@@ -388,6 +432,7 @@ void api_call_gone(struct api_call *call)
 		log_access(call);
 	if (call->works != NULL)
 		call->works->gone(call->works);
+	hold_drop(call);
 	flow_leave(&server->flow, &call->flow);
 	if (flow_ready(&server->flow))
 		api_server_wake(server);

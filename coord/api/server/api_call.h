@@ -22,7 +22,15 @@
 #include "coord/api/server/followed_access.h"
 #include "coord/api/verbs/request.h"
 
-enum { API_CALL_LOOK_MS = 1000, API_CALL_LOOKS = 2000, API_CALL_ID_SIZE = 37 };
+enum {
+	API_CALL_LOOK_MS = 1000,
+	API_CALL_LOOKS = 2000,
+	API_CALL_ID_SIZE = 37,
+	/* A 429 is held back for so long: a client that comes again at once costs little then.
+	 * So many are; further ones are answered at once. */
+	API_CALL_HOLD_MS = 100,
+	API_CALL_HELD_MAX = 1000,
+};
 
 struct api_server;
 
@@ -39,6 +47,8 @@ struct api_call {
 	struct access_attributes asked;
 	bool by_cluster; /* see request_client */
 	struct flow_item flow;
+	struct pl_list held; /* of server->held, until it gets its 429 */
+	uint64_t held_ms;    /* when it does */
 	uint64_t began_ns;
 	const char *reason; /* for the audit; in the arena or static */
 	char id[API_CALL_ID_SIZE];

@@ -519,6 +519,7 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 		return err->code;
 	}
 	pl_list_init(&server->calls);
+	pl_list_init(&server->held);
 	followed_access_init(&server->access);
 	flow_init(&server->flow, &server->access.document.limits);
 	server->api.access = &server->access.document;

@@ -29,6 +29,8 @@ struct api_server {
 	struct followed_access access;
 	struct flow flow;
 	struct pl_list calls; /* of struct api_call, all that are open */
+	struct pl_list held;  /* of those, by the time when they get a 429 */
+	uint32_t held_count;
 	struct pl_timer
 		turns;     /* calls whose time to wait is over; watches are looked at */
 	uint64_t look_ms;  /* when watches are looked at next */
