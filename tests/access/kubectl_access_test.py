@@ -93,7 +93,7 @@ def what_may_i(k):
             "update configs.placet.io/access": "no", "impersonate users": "no"}.items():
         equal((question, k.can_i("ann", question)), (question, answer))
     for question, answer in {"list nodes": "yes", "list pods --all-namespaces": "yes",
-                             "create pods": "no", "update nodes": "no"}.items():
+                             "create pods": "no", "list tokens.placet.io": "no"}.items():
         equal((question, k.can_i("vera", question, token=TOKENS["vera"])), (question, answer))
     for question, answer in {"patch nodes": "yes", "update configs.placet.io/coord": "yes",
                              "update configs.placet.io/access": "no", "get /metrics": "yes",
