@@ -32,7 +32,7 @@ enum pl_code api_authn_open(struct api_authn *authn, const struct daemon_api_opt
 	code = authn_new(&from, &authn->authn, err);
 	if (code == PL_OK && from.local)
 		PL_LOG(PL_LOG_INFO, "api.open", pl_log_str("host", opts->host),
-		       pl_log_str("everybody_is", IDENTITY_LOCAL_USER));
+		       pl_log_str("clients_are", IDENTITY_LOCAL_USER));
 	return code;
 }
 

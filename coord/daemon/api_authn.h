@@ -4,7 +4,7 @@
  *
  * Invariants: without a certificate authority, a token file or keys of signed tokens every
  * client on loopback is "placet:local", which is logged; with one of them, or on any other
- * address, a client without a credential is nobody.
+ * address, a client without a credential is anonymous.
  */
 #ifndef COORD_DAEMON_API_AUTHN_H
 #define COORD_DAEMON_API_AUTHN_H

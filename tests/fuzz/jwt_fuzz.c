@@ -1,6 +1,6 @@
 /*
- * Bytes as a signed token, and as the claims of one whose signature was good. Whoever comes
- * in has the rules' prefix and no name of the system's, and the token is for us, now.
+ * Bytes as a signed token, and as the claims of one whose signature was good. A user that
+ * is let in has the rules' prefix and no name of the system's, and the token is for us, now.
  */
 #include "coord/access/authn/jwt_int.h"
 #include "store/base/err.h"

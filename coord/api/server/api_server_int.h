@@ -40,7 +40,7 @@ struct api_server {
 	struct openapi_cache openapi;
 	struct pl_timer timer;
 	struct kv_call *call;
-	bool access_log; /* each request is logged */
+	bool access_log;                 /* each request is logged */
 	uint64_t store_ms;               /* when the store has answered last; 0: never */
 	char store_why[HEALTH_WHY_SIZE]; /* the last failure since then */
 	uv_idle_t idle; /* runs while calls have their turn; closed as the last thing of a
