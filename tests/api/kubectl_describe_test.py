@@ -86,7 +86,8 @@ def describe_other_kinds(k):
 @kubectl_case()
 def api_versions(k):
     k.says("api-versions", [
-        "apps/v1", "batch/v1", "coordination.k8s.io/v1", "events.k8s.io/v1", "placet.io/v1",
+        "apps/v1", "authentication.k8s.io/v1", "authorization.k8s.io/v1", "batch/v1",
+        "coordination.k8s.io/v1", "events.k8s.io/v1", "placet.io/v1",
         "policy/v1", "scheduling.k8s.io/v1", "storage.k8s.io/v1", "v1"])
 
 
@@ -108,6 +109,12 @@ daemonsets|ds|apps/v1|true|DaemonSet
 deployments|deploy|apps/v1|true|Deployment
 replicasets|rs|apps/v1|true|ReplicaSet
 statefulsets|sts|apps/v1|true|StatefulSet
+selfsubjectreviews||authentication.k8s.io/v1|false|SelfSubjectReview
+tokenreviews||authentication.k8s.io/v1|false|TokenReview
+localsubjectaccessreviews||authorization.k8s.io/v1|true|LocalSubjectAccessReview
+selfsubjectaccessreviews||authorization.k8s.io/v1|false|SelfSubjectAccessReview
+selfsubjectrulesreviews||authorization.k8s.io/v1|false|SelfSubjectRulesReview
+subjectaccessreviews||authorization.k8s.io/v1|false|SubjectAccessReview
 cronjobs|cj|batch/v1|true|CronJob
 jobs||batch/v1|true|Job
 leases||coordination.k8s.io/v1|true|Lease
