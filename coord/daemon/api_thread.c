@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "coord/connect/version.h"
+#include "coord/metrics/collect.h"
 #include "store/base/log.h"
 #include "store/etcd/etcd.h"
+#include "store/kv/metrics.h"
 #include "store/kv/prefixed.h"
 
 /*
@@ -24,7 +26,11 @@ static void on_kv_closed(void *ctx)
 {
 	struct api_thread *api = ctx;
 
-	api->kv = NULL;
+	api->kv = api->measured = NULL;
+	metrics_source_leave(&api->source);
+	if (api->exporter != NULL)
+		metrics_exporter_close(PL_STEAL(api->exporter), NULL, NULL);
+	loop_lag_close(&api->lag);
 	uv_mutex_lock(&api->lock);
 	api->wakeable = false;
 	uv_mutex_unlock(&api->lock);
@@ -46,10 +52,80 @@ static void on_server_closed(void *ctx)
 	api_authn_close(&api->authn, on_authn_closed, api);
 }
 
+/* -- metrics ----------------------------------------------------------------------------- */
+
+static void fill(struct api_thread *api, struct metric_set *set)
+{
+	struct pl_span client = PL_SPAN_LIT("api");
+
+	loop_lag_collect(&api->lag, client, set);
+	if (api->measured != NULL) {
+		struct etcd_stats stats = etcd_stats(api->etcd);
+
+		collect_kv(set, client, kv_metrics_of(api->measured));
+		collect_etcd(set, client, &stats);
+	}
+	if (api->server != NULL)
+		api_server_collect(api->server, set);
+}
+
+static void answer_metrics(struct api_thread *api)
+{
+	struct metric_set *set = NULL;
+	uint64_t question;
+
+	if (!metrics_source_is_asked(&api->source, &question))
+		return;
+	if (metrics_set_new(&set, NULL) == PL_OK)
+		fill(api, set);
+	metrics_source_answer(&api->source, question, set);
+}
+
+/* From any thread. */
+static void on_asked(void *ctx)
+{
+	struct api_thread *api = ctx;
+
+	uv_mutex_lock(&api->lock);
+	if (api->wakeable)
+		(void)uv_async_send(&api->wake);
+	uv_mutex_unlock(&api->lock);
+}
+
+static enum pl_code open_metrics(struct api_thread *api, struct pl_err *err)
+{
+	enum pl_code code = metrics_exporter_open(&api->loop, api->hub, PLACET_VERSION,
+	                                          &api->exporter, err);
+
+	if (code != PL_OK)
+		return code;
+	api->source.wake = on_asked;
+	api->source.ctx = api;
+	metrics_source_join(api->hub, &api->source);
+	return PL_OK;
+}
+
+static void serve_metrics(void *ctx, struct http_exchange *exchange)
+{
+	struct api_thread *api = ctx;
+
+	metrics_exporter_serve(api->exporter, exchange);
+}
+
+static void metrics_gone(void *ctx, const struct http_exchange *exchange)
+{
+	struct api_thread *api = ctx;
+
+	metrics_exporter_gone(api->exporter, exchange);
+}
+
+/* -- life -------------------------------------------------------------------------------- */
+
 static void on_wake(uv_async_t *wake)
 {
 	struct api_thread *api = wake->data;
 
+	answer_metrics(api);
 	if (!atomic_load(&api->stop) || api->stopping)
 		return;
 	api->stopping = true;
@@ -59,14 +135,24 @@ static void on_wake(uv_async_t *wake)
 		on_server_closed(api);
 }
 
+static uint64_t clock_us(void *ctx)
+{
+	(void)ctx;
+	return uv_hrtime() / 1000;
+}
+
 static enum pl_code open_kv(struct api_thread *api, struct pl_err *err)
 {
+	static const struct kv_metrics_opts measure = {.now_us = clock_us};
 	struct etcd_opts opts = store_opts_etcd(&api->opts->store);
 	struct kv *kv = NULL;
 
 	if (etcd_open(&api->loop, &opts, &kv, err) != PL_OK)
 		return err->code;
-	api->kv = kv;
+	api->kv = api->etcd = kv;
+	if (kv_metrics_open(kv, &measure, &api->kv, err) != PL_OK)
+		return err->code;
+	kv = api->measured = api->kv;
 	if (api->opts->prefix[0] == 0)
 		return PL_OK;
 	return prefixed_open(kv, pl_span_str(api->opts->prefix), &api->kv, err);
@@ -94,11 +180,13 @@ static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 	                                       .key_file = from->key,
 	                                       .client_ca_file = from->client_ca,
 	                                       .client_crl_file = from->client_crl};
-	struct api_server_opts opts = {.kv = api->kv,
-	                               .host = from->host,
-	                               .port = from->port,
-	                               .version = PLACET_VERSION,
-	                               .process = api->process};
+	struct api_server_opts opts = {
+		.kv = api->kv,
+		.host = from->host,
+		.port = from->port,
+		.version = PLACET_VERSION,
+		.process = api->process,
+		.metrics = {.serve = serve_metrics, .gone = metrics_gone, .ctx = api}};
 
 	if (from->cert != NULL && tls_server_new(&files, &api->tls, err) != PL_OK)
 		return err->code;
@@ -155,6 +243,7 @@ static enum pl_code loop_open(struct api_thread *api, struct pl_err *err)
 
 	if (rc != 0)
 		return pl_err_set(err, PL_IO, "loop: %s", uv_strerror(rc));
+	(void)uv_loop_configure(&api->loop, UV_METRICS_IDLE_TIME);
 	rc = uv_mutex_init(&api->lock);
 	if (rc != 0) {
 		(void)uv_loop_close(&api->loop);
@@ -166,6 +255,7 @@ static enum pl_code loop_open(struct api_thread *api, struct pl_err *err)
 		(void)uv_loop_close(&api->loop);
 		return pl_err_set(err, PL_IO, "async: %s", uv_strerror(rc));
 	}
+	loop_lag_open(&api->lag, &api->loop);
 	api->wakeable = true;
 	api->wake.data = api;
 	return PL_OK;
@@ -192,7 +282,8 @@ enum pl_code api_thread_start(struct api_thread *api, struct pl_err *err)
 
 	if (loop_open(api, err) != PL_OK)
 		return pl_err_wrap(err, "API");
-	if (open_kv(api, err) != PL_OK || open_server(api, err) != PL_OK) {
+	if (open_metrics(api, err) != PL_OK || open_kv(api, err) != PL_OK ||
+	    open_server(api, err) != PL_OK) {
 		give_up(api);
 		return pl_err_wrap(err, "API");
 	}

@@ -12,6 +12,8 @@
 #include "coord/api/server/api_server.h"
 #include "coord/daemon/api_authn.h"
 #include "coord/daemon/options.h"
+#include "coord/metrics/loop_lag.h"
+#include "coord/metrics/metrics_exporter.h"
 
 enum api_thread_state { API_THREAD_RUNS, API_THREAD_FAILED, API_THREAD_ENDED };
 
@@ -20,6 +22,7 @@ struct api_thread {
 	const struct daemon_opts *opts;
 	uv_async_t *report;                /* sent when state has changed */
 	struct api_server_process process; /* as the server shows it */
+	struct metrics_hub *hub;
 
 	_Atomic enum api_thread_state state;
 	_Atomic bool stop; /* ordered */
@@ -31,6 +34,10 @@ struct api_thread {
 
 	/* Used by the thread only. */
 	struct kv *kv;
+	struct kv *etcd, *measured; /* below kv; NULL with it */
+	struct metrics_source source;
+	struct metrics_exporter *exporter;
+	struct loop_lag lag;
 	struct tls_server *tls; /* NULL: clear text */
 	struct api_authn authn;
 	struct audit_log *audit; /* NULL: none */

@@ -4,6 +4,20 @@
 #include "coord/connect/version.h"
 #include "coord/daemon/host.h"
 #include "coord/daemon/process.h"
+#include "coord/metrics/metrics_table.h"
+
+static enum process_status show_metrics(void)
+{
+	enum process_status status = PROCESS_FAILED;
+	struct pl_buf page;
+
+	pl_buf_init(&page, 1 << 20);
+	if (metrics_page(&page) == PL_OK &&
+	    fwrite(page.at, 1, page.len, stdout) == page.len)
+		status = PROCESS_OK;
+	pl_buf_done(&page);
+	return status;
+}
 
 static enum process_status run_action(const struct daemon_opts *opts)
 {
@@ -21,6 +35,8 @@ static enum process_status run_action(const struct daemon_opts *opts)
 	case DAEMON_SHOW_CONFIG:
 		daemon_opts_show(opts, stdout);
 		return PROCESS_OK;
+	case DAEMON_SHOW_METRICS:
+		return show_metrics();
 	case DAEMON_RUN:
 		pl_log_setup(&log);
 		return process_run(opts);

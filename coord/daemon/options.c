@@ -8,7 +8,14 @@
  * are read before the environment; then for the values, which win over both.
  */
 
-enum { FLAG_CONFIG = DAEMON_OPTION_COUNT, FLAG_HELP, FLAG_VERSION, FLAG_PRINT, FLAG_END };
+enum {
+	FLAG_CONFIG = DAEMON_OPTION_COUNT,
+	FLAG_HELP,
+	FLAG_VERSION,
+	FLAG_PRINT,
+	FLAG_METRICS,
+	FLAG_END
+};
 
 static char char_upper(char c)
 {
@@ -77,7 +84,8 @@ enum pl_code option_apply(struct daemon_opts *opts, enum daemon_option option,
 
 static void long_options(struct option out[FLAG_END + 1])
 {
-	static const char *const others[] = {"config", "help", "version", "print-config"};
+	static const char *const others[] = {"config", "help", "version", "print-config",
+	                                     "metrics-page"};
 
 	for (int i = 0; i < FLAG_END; i++)
 		out[i] = (struct option){
@@ -109,6 +117,9 @@ static enum pl_code note_flag(struct daemon_opts *opts, int flag, struct pl_err 
 	case FLAG_PRINT:
 		if (opts->action == DAEMON_RUN)
 			opts->action = DAEMON_SHOW_CONFIG;
+		return PL_OK;
+	case FLAG_METRICS:
+		opts->action = DAEMON_SHOW_METRICS;
 		return PL_OK;
 	default:
 		return PL_OK;

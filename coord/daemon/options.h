@@ -50,6 +50,7 @@ enum daemon_option {
 	DAEMON_AUDIT_LOG_SIZE,
 	DAEMON_AUDIT_LOG_KEEP,
 	DAEMON_AUDIT_READS,
+	DAEMON_METRICS_LISTEN,
 	DAEMON_TTL,
 	DAEMON_PARTITIONS,
 	DAEMON_PREFIX,
@@ -71,6 +72,7 @@ enum daemon_action {
 	DAEMON_SHOW_HELP,
 	DAEMON_SHOW_VERSION,
 	DAEMON_SHOW_CONFIG,
+	DAEMON_SHOW_METRICS,
 };
 
 enum { DAEMON_API_HOST_SIZE = 64 };
@@ -92,6 +94,12 @@ struct daemon_api_opts {
 	bool audit_reads;
 };
 
+/* Where the process shows its metrics without the API. */
+struct daemon_listen {
+	char host[DAEMON_API_HOST_SIZE]; /* an address; empty: it does not */
+	uint16_t port;                   /* 0: the kernel chooses */
+};
+
 /* The strings live as long as the options. */
 struct daemon_opts {
 	struct store_opts store;
@@ -101,6 +109,7 @@ struct daemon_opts {
 	const char *zone;
 	const char *api;
 	struct daemon_api_opts serve;
+	struct daemon_listen metrics;
 	int64_t ttl_s;
 	uint32_t partitions; /* 0: as many as the store has, or the default */
 	const char *prefix;  /* "": no prefix */

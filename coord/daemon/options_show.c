@@ -33,6 +33,7 @@ void daemon_opts_help(FILE *to)
 		"                             come more than once, the later wins\n"
 		"  --print-config             show what would be used and where it comes\n"
 		"                             from, and end\n"
+		"  --metrics-page             print the documentation of all metrics, and end\n"
 		"  --version\n"
 		"  -h, --help\n\n"
 		"A flag wins over the environment, that over files. Each option is also a\n"

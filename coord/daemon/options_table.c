@@ -105,15 +105,15 @@ static bool is_loopback(const char *host)
 	return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
 }
 
-static enum pl_code parse_api_listen(struct daemon_opts *opts, const char *text,
-                                     struct pl_err *err)
+static enum pl_code parse_listen(const char *text, struct daemon_listen *out,
+                                 struct pl_err *err)
 {
 	const char *colon = strrchr(text, ':');
 	struct pl_span host = pl_span_str(text);
 	uint64_t port;
 
 	if (text[0] == 0) {
-		opts->serve.host[0] = 0;
+		out->host[0] = 0;
 		return PL_OK;
 	}
 	if (colon == NULL)
@@ -123,15 +123,39 @@ static enum pl_code parse_api_listen(struct daemon_opts *opts, const char *text,
 	host.len = (size_t)(colon - text);
 	if (host.len > 2 && host.at[0] == '[' && host.at[host.len - 1] == ']')
 		host = pl_span(host.at + 1, host.len - 2);
-	if (host.len == 0 || host.len >= sizeof opts->serve.host)
+	if (host.len == 0 || host.len >= sizeof out->host)
 		return pl_err_set(err, PL_INVALID,
 		                  "want an address in front of the port");
-	memcpy(opts->serve.host, host.at, host.len);
-	opts->serve.host[host.len] = 0;
-	if (strcmp(opts->serve.host, "localhost") == 0)
-		memcpy(opts->serve.host, "127.0.0.1", sizeof "127.0.0.1");
-	opts->serve.port = (uint16_t)port;
-	opts->serve.loopback = is_loopback(opts->serve.host);
+	memcpy(out->host, host.at, host.len);
+	out->host[host.len] = 0;
+	if (strcmp(out->host, "localhost") == 0)
+		memcpy(out->host, "127.0.0.1", sizeof "127.0.0.1");
+	out->port = (uint16_t)port;
+	return PL_OK;
+}
+
+static enum pl_code parse_metrics_listen(struct daemon_opts *opts, const char *text,
+                                         struct pl_err *err)
+{
+	char local[32];
+
+	/* A port alone is one of the machine. */
+	if (text[0] != ':' || strlen(text) > 6)
+		return parse_listen(text, &opts->metrics, err);
+	(void)snprintf(local, sizeof local, "127.0.0.1%s", text);
+	return parse_listen(local, &opts->metrics, err);
+}
+
+static enum pl_code parse_api_listen(struct daemon_opts *opts, const char *text,
+                                     struct pl_err *err)
+{
+	struct daemon_listen listen = {.host = ""};
+
+	if (parse_listen(text, &listen, err) != PL_OK)
+		return PL_INVALID;
+	memcpy(opts->serve.host, listen.host, sizeof listen.host);
+	opts->serve.port = listen.port;
+	opts->serve.loopback = is_loopback(listen.host);
 	return PL_OK;
 }
 
@@ -363,6 +387,11 @@ const struct option_def option_table[DAEMON_OPTION_COUNT] = {
                                    "older files that are kept", parse_audit_log_keep},
 	[DAEMON_AUDIT_READS] = {"audit-reads", NULL, "on|off", "off",
                                 "whether reads have lines, too", parse_audit_reads},
+	[DAEMON_METRICS_LISTEN] =
+		{"metrics-listen", NULL, "HOST:PORT", "",
+                 "show /metrics, /livez and /readyz there, in clear text and\n"
+                 "without credentials (the API has /metrics, too)",
+                 parse_metrics_listen},
 	[DAEMON_TTL] = {"ttl", NULL, "DURATION", "10s",
                         "of each shard's lease: when this process dies, others take\n"
                         "over so much later (2s to 1h, whole seconds)",

@@ -8,6 +8,7 @@
 #include "coord/daemon/api_thread.h"
 #include "coord/daemon/tell.h"
 #include "coord/daemon/worker.h"
+#include "coord/metrics/scrape_server.h"
 #include "store/base/alloc.h"
 
 enum { SIGNALS = 3 };
@@ -23,6 +24,11 @@ struct process {
 	uv_timer_t patience;
 	struct worker *worker;
 	unsigned count; /* workers that run or have run */
+	struct metrics_hub hub;
+	struct scrape_server *scrapes; /* NULL: the process listens for none */
+	struct loop_lag lag;
+	struct metrics_source source;
+	uv_async_t asked;
 	struct api_thread api;
 	struct tell tell;
 	bool serves; /* api runs or has run */
@@ -86,6 +92,83 @@ static void on_signal(uv_signal_t *handle, int number)
 	stop_process(process, signal_name(number));
 }
 
+/* -- metrics ----------------------------------------------------------------------------- */
+
+static void on_asked(uv_async_t *asked)
+{
+	struct process *process = asked->data;
+	struct metric_set *set = NULL;
+	uint64_t question;
+
+	if (!metrics_source_is_asked(&process->source, &question))
+		return;
+	if (metrics_set_new(&set, NULL) == PL_OK)
+		loop_lag_collect(&process->lag, PL_SPAN_LIT("process"), set);
+	metrics_source_answer(&process->source, question, set);
+}
+
+/* From any thread. */
+static void ask(void *ctx)
+{
+	struct process *process = ctx;
+
+	(void)uv_async_send(&process->asked);
+}
+
+static bool is_ready(void *ctx)
+{
+	const struct process *process = ctx;
+
+	for (unsigned i = 0; i < process->count; i++)
+		if (!atomic_load(&process->worker[i].active))
+			return false;
+	return process->count == process->opts->shards && !process->stopping;
+}
+
+static enum pl_code scrapes_open(struct process *process, struct pl_err *err)
+{
+	const struct daemon_listen *listen = &process->opts->metrics;
+	const struct scrape_server_opts opts = {.host = listen->host,
+	                                        .port = listen->port,
+	                                        .hub = &process->hub,
+	                                        .version = PLACET_VERSION,
+	                                        .is_ready = is_ready,
+	                                        .ctx = process};
+
+	if (listen->host[0] == 0)
+		return PL_OK;
+	if (scrape_server_open(&process->loop, &opts, &process->scrapes, err) != PL_OK)
+		return pl_err_wrap(err, "metrics");
+	PL_LOG(PL_LOG_INFO, "metrics.listening", pl_log_str("host", listen->host),
+	       pl_log_uint("port", scrape_server_port(process->scrapes)));
+	return PL_OK;
+}
+
+static enum pl_code process_metrics_open(struct process *process, struct pl_err *err)
+{
+	int rc = uv_async_init(&process->loop, &process->asked, on_asked);
+
+	if (rc != 0)
+		return pl_err_set(err, PL_IO, "async: %s", uv_strerror(rc));
+	process->asked.data = process;
+	loop_lag_open(&process->lag, &process->loop);
+	process->source.wake = ask;
+	process->source.ctx = process;
+	metrics_source_join(&process->hub, &process->source);
+	return PL_OK;
+}
+
+static void process_metrics_close(struct process *process)
+{
+	metrics_source_leave(&process->source);
+	if (process->scrapes != NULL)
+		scrape_server_close(PL_STEAL(process->scrapes));
+	uv_close((uv_handle_t *)&process->asked, NULL);
+	loop_lag_close(&process->lag);
+}
+
+/* -- life -------------------------------------------------------------------------------- */
+
 static void handles_close(struct process *process)
 {
 	if (process->closing)
@@ -95,6 +178,7 @@ static void handles_close(struct process *process)
 		uv_close((uv_handle_t *)&process->signal[i], NULL);
 	uv_close((uv_handle_t *)&process->report, NULL);
 	uv_close((uv_handle_t *)&process->patience, NULL);
+	process_metrics_close(process);
 }
 
 static bool api_ended(struct process *process)
@@ -124,6 +208,7 @@ static enum pl_code handles_open(struct process *process, struct pl_err *err)
 
 	if (rc != 0)
 		return pl_err_set(err, PL_IO, "loop: %s", uv_strerror(rc));
+	(void)uv_loop_configure(&process->loop, UV_METRICS_IDLE_TIME);
 	rc = uv_async_init(&process->loop, &process->report, on_report);
 	(void)uv_timer_init(&process->loop, &process->patience);
 	process->report.data = process;
@@ -136,6 +221,8 @@ static enum pl_code handles_open(struct process *process, struct pl_err *err)
 		started = uv_signal_start(&process->signal[i], on_signal, signals[i]);
 		rc = rc != 0 ? rc : started;
 	}
+	if (process_metrics_open(process, err) != PL_OK)
+		return err->code;
 	/* signals need descriptors only; without descriptors nothing else would work
 	 * either */
 	return rc == 0 ? PL_OK : pl_err_set(err, PL_IO, "signals: %s", uv_strerror(rc));
@@ -151,6 +238,7 @@ static enum pl_code api_start(struct process *process, struct pl_err *err)
 	process->api.opts = process->opts;
 	process->api.report = &process->report;
 	process->api.process = tell_process(&process->tell);
+	process->api.hub = &process->hub;
 	code = api_thread_start(&process->api, err);
 	process->serves = code == PL_OK;
 	return code;
@@ -172,6 +260,7 @@ static enum pl_code workers_start(struct process *process, struct pl_err *err)
 		worker->opts = process->opts;
 		worker->host = &process->host;
 		worker->report = &process->report;
+		worker->hub = &process->hub;
 		worker->number = i;
 		code = worker_start(worker, err);
 		process->count += code == PL_OK;
@@ -198,7 +287,8 @@ static void process_loop(struct process *process)
 	struct pl_err err = {0};
 
 	log_start(process);
-	if (workers_start(process, &err) != PL_OK) {
+	if (scrapes_open(process, &err) != PL_OK ||
+	    workers_start(process, &err) != PL_OK) {
 		PL_LOG(PL_LOG_ERROR, "process.failed", pl_log_err("err", &err));
 		process->failed = true;
 		if (process->count == 0)
@@ -222,13 +312,15 @@ enum process_status process_run(const struct daemon_opts *opts)
 
 	host_read(&process.host);
 	process.worker = pl_calloc(opts->shards + 1, sizeof *process.worker);
-	if (process.worker == NULL || handles_open(&process, &err) != PL_OK) {
+	if (process.worker == NULL || metrics_hub_init(&process.hub, &err) != PL_OK ||
+	    handles_open(&process, &err) != PL_OK) {
 		PL_LOG(PL_LOG_ERROR, "process.failed", pl_log_err("err", &err));
 		free(process.worker);
 		return PROCESS_FAILED;
 	}
 	process_loop(&process);
 	(void)uv_loop_close(&process.loop);
+	metrics_hub_done(&process.hub);
 	free(process.worker);
 	status = process.failed ? PROCESS_FAILED : PROCESS_OK;
 	PL_LOG(PL_LOG_INFO, "process.stopped", pl_log_int("status", status));

@@ -5,6 +5,7 @@
 #include "coord/connect/version.h"
 #include "store/base/clock.h"
 #include "store/etcd/etcd.h"
+#include "store/kv/metrics.h"
 #include "store/kv/prefixed.h"
 
 /*
@@ -42,13 +43,15 @@ static void handles_close(struct worker *worker)
 	uv_close((uv_handle_t *)&worker->pace, on_handle_closed);
 	uv_close((uv_handle_t *)&worker->quiet, on_handle_closed);
 	uv_close((uv_handle_t *)&worker->turn, on_handle_closed);
+	loop_lag_close(&worker->lag);
+	worker_metrics_close(worker);
 }
 
 static void on_kv_closed(void *ctx)
 {
 	struct worker *worker = ctx;
 
-	worker->kv = NULL;
+	worker->kv = worker->measured = NULL;
 	handles_close(worker);
 }
 
@@ -68,6 +71,7 @@ static void obey_order(struct worker *worker)
 static void on_wake(uv_async_t *wake)
 {
 	obey_order(wake->data);
+	worker_metrics_answer(wake->data);
 }
 
 /* Shows the other threads how the shard is. */
@@ -152,6 +156,7 @@ static void on_shard(void *ctx, const struct shard_note *note)
 	event_log_note(&worker->event_log, note, pl_clock_ms());
 	worker_quiet_rearm(worker);
 	atomic_store(&worker->owned, worker->event_log.owned);
+	worker_metrics_note(worker, note);
 	if (worker->work != NULL)
 		work_on_note(worker->work, note);
 	switch (note->what) {
@@ -165,13 +170,17 @@ static void on_shard(void *ctx, const struct shard_note *note)
 	case SHARD_CLOSED:
 		on_closed(worker);
 		return;
+	case SHARD_ACTIVE:
+		atomic_store(&worker->active, true);
+		return;
+	case SHARD_DOWN:
+		atomic_store(&worker->active, false);
+		return;
 	case SHARD_META:
 	case SHARD_UP:
-	case SHARD_ACTIVE:
 	case SHARD_DRAINING:
 	case SHARD_DRAINED:
 	case SHARD_DOUBT:
-	case SHARD_DOWN:
 	case SHARD_OWN:
 	case SHARD_LOST:
 	case SHARD_FENCED:
@@ -210,8 +219,15 @@ static void on_store_down(void *ctx, const struct pl_err *err)
 	event_log_note(&worker->event_log, &note, pl_clock_ms());
 }
 
+static uint64_t clock_us(void *ctx)
+{
+	(void)ctx;
+	return uv_hrtime() / 1000;
+}
+
 static enum pl_code open_kv(struct worker *worker, struct pl_err *err)
 {
+	static const struct kv_metrics_opts measure = {.now_us = clock_us};
 	struct etcd_opts opts = store_opts_etcd(&worker->opts->store);
 	struct kv *kv = NULL;
 
@@ -219,7 +235,10 @@ static enum pl_code open_kv(struct worker *worker, struct pl_err *err)
 	opts.ctx = worker;
 	if (etcd_open(&worker->loop, &opts, &kv, err) != PL_OK)
 		return err->code;
-	worker->kv = kv;
+	worker->kv = worker->etcd = kv;
+	if (kv_metrics_open(kv, &measure, &worker->kv, err) != PL_OK)
+		return err->code;
+	kv = worker->measured = worker->kv;
 	if (worker->opts->prefix[0] == 0)
 		return PL_OK;
 	return prefixed_open(kv, pl_span_str(worker->opts->prefix), &worker->kv, err);
@@ -276,6 +295,7 @@ static void *worker_main(void *ctx)
 
 	worker->pace_ns = uv_hrtime();
 	atomic_store(&worker->turned_ms, pl_clock_ms());
+	worker_metrics_open(worker);
 	(void)uv_timer_start(&worker->pace, on_pace, PACE_MS, PACE_MS);
 	(void)uv_prepare_start(&worker->turn, on_turn);
 	start_work(worker);
@@ -307,6 +327,7 @@ static enum pl_code loop_open(struct worker *worker, struct pl_err *err)
 	(void)uv_timer_init(&worker->loop, &worker->pace);
 	(void)uv_timer_init(&worker->loop, &worker->quiet);
 	(void)uv_prepare_init(&worker->loop, &worker->turn);
+	loop_lag_open(&worker->lag, &worker->loop);
 	worker->wakeable = true;
 	worker->wake.data = worker;
 	worker->pace.data = worker;
@@ -334,14 +355,19 @@ enum pl_code worker_start(struct worker *worker, struct pl_err *err)
 	return pl_err_set(err, PL_IO, "shard %s: thread: %s", worker->id, strerror(rc));
 }
 
-void worker_order(struct worker *worker, enum worker_order order)
+void worker_wake(struct worker *worker)
 {
-	PL_ASSERT(order >= atomic_load(&worker->order));
-	atomic_store(&worker->order, order);
 	uv_mutex_lock(&worker->lock);
 	if (worker->wakeable)
 		(void)uv_async_send(&worker->wake);
 	uv_mutex_unlock(&worker->lock);
+}
+
+void worker_order(struct worker *worker, enum worker_order order)
+{
+	PL_ASSERT(order >= atomic_load(&worker->order));
+	atomic_store(&worker->order, order);
+	worker_wake(worker);
 }
 
 void worker_join(struct worker *worker)

@@ -13,6 +13,8 @@
 #include "coord/daemon/event_log.h"
 #include "coord/daemon/host.h"
 #include "coord/daemon/options.h"
+#include "coord/metrics/loop_lag.h"
+#include "coord/metrics/metrics_hub.h"
 #include "coord/shard/shard.h"
 #include "coord/work/work.h"
 
@@ -30,10 +32,12 @@ struct worker {
 	const struct daemon_opts *opts;
 	const struct host *host;
 	uv_async_t *report; /* sent when state has changed */
+	struct metrics_hub *hub;
 	unsigned number;
 
 	_Atomic enum worker_order order;
 	_Atomic enum worker_state state;
+	_Atomic bool active; /* the shard takes part in the assignment */
 	_Atomic bool failed; /* may be set at any time; the process then ends with a
 	                      * status that is not 0 */
 	/* Written by the worker's thread, read by health and status. */
@@ -50,6 +54,11 @@ struct worker {
 	/* Used by the worker's thread only. */
 	char id[DAEMON_NAME_SIZE + 8];
 	struct kv *kv;
+	struct kv *etcd,
+		*measured; /* the client; with its metrics: below kv; NULL with it */
+	struct metrics_source source;
+	struct metric_set *cells; /* notes are counted in it; NULL: no memory */
+	struct loop_lag lag;
 	struct shard *shard;
 	struct work *work;           /* NULL: not opened, or the shard has closed */
 	struct sched_figures logged; /* figures of work at the last work.figures event */
@@ -70,8 +79,17 @@ PL_NODISCARD enum pl_code worker_start(struct worker *worker, struct pl_err *err
 void worker_order(struct worker *worker, enum worker_order order);
 void worker_join(struct worker *worker);
 
+/* May be called from any other thread: the worker's loop looks at what is wanted of it. */
+void worker_wake(struct worker *worker);
+
 void worker_quiet_rearm(struct worker *worker); /* to be called after each note that
                                                  * went to event_log */
+
+/* worker_metrics.c, on the worker's thread */
+void worker_metrics_open(struct worker *worker);
+void worker_metrics_close(struct worker *worker); /* allowed when it is not open */
+void worker_metrics_note(struct worker *worker, const struct shard_note *note);
+void worker_metrics_answer(struct worker *worker); /* if the hub asks */
 
 /* worker_log.c: logs a note of the shard as an event. */
 void worker_log(const char *id, const struct shard_note *note);

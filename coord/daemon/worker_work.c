@@ -44,6 +44,9 @@ static void on_work(void *ctx, const struct work_note *note)
 		                                      .err = note->err});
 		return;
 	case WORK_TROUBLE:
+		worker_metrics_note(worker, &(struct shard_note){.what = SHARD_TROUBLE,
+		                                                 .part = note->part,
+		                                                 .err = note->err});
 		log_note(worker, &(struct shard_note){.what = SHARD_TROUBLE,
 		                                      .part = note->part,
 		                                      .err = note->err});

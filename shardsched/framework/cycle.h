@@ -181,7 +181,8 @@ struct plugin_metrics {
 	const struct histogram *took_ns[POINTS];
 };
 
-/* What the plugins of each point took in the last run. False: it was not timed. */
+/* The time that the plugins of each point took in the last run. False: the run was not
+ * timed. */
 bool cycle_timing(const struct cycle *cycle, uint64_t ns[POINTS]);
 
 void cycle_plugin_metrics(const struct cycle *cycle, unsigned plugin,

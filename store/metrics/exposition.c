@@ -18,7 +18,7 @@ static struct pl_span trimmed(struct pl_span text)
 	return text;
 }
 
-/* What is in front of the separator; *rest: what is behind it. */
+/* The part in front of the separator; *rest: the text behind it. */
 static struct pl_span next_part(struct pl_span *rest, char separator)
 {
 	const uint8_t *end =

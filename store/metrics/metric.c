@@ -46,7 +46,7 @@ static const char *wrong_name(const struct metric_def *def)
 		return "counters end with _total, and nothing else does";
 	if (ends_with(def->name, len, "_count") || ends_with(def->name, len, "_sum") ||
 	    ends_with(def->name, len, "_bucket") || ends_with(def->name, len, "_info"))
-		return def->type == METRIC_GAUGE && ends_with(def->name, len, "_info")
+		return def->type != METRIC_HISTOGRAM && ends_with(def->name, len, "_info")
 		               ? NULL
 		               : "its name ends like a sample of a histogram";
 	if (is_total)

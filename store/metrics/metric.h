@@ -1,5 +1,5 @@
 /*
- * What a metric is: its name, type, unit and help, and its labels, each with the number of
+ * The definition of a metric: its name, type, unit and help, and its labels, each with the number of
  * values that it may have. Tables of definitions are constant; coord/metrics has the one of
  * placetd.
  *

@@ -1,6 +1,6 @@
 /*
  * A set of cells: the values of a table's metrics, by their labels. A set belongs to one
- * thread; others get copies (metric_set_merge) or whole sets that nobody else uses any
+ * thread; others get copies (metric_set_merge) or whole sets that no other thread uses any
  * more. So nothing here is atomic.
  *
  * Invariants:

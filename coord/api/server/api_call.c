@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "coord/api/objects/member_name.h"
+#include "coord/api/server/api_metrics.h"
 #include "coord/api/server/api_server_int.h"
 #include "coord/api/server/impersonation.h"
 #include "coord/api/verbs/change.h"
@@ -430,8 +431,11 @@ void api_call_gone(struct api_call *call)
 	audit(call);
 	if (server->access_log)
 		log_access(call);
+	api_metrics_gone(call);
 	if (call->works != NULL)
 		call->works->gone(call->works);
+	else if (server->opts.metrics.gone != NULL)
+		server->opts.metrics.gone(server->opts.metrics.ctx, call->exchange);
 	hold_drop(call);
 	flow_leave(&server->flow, &call->flow);
 	if (flow_ready(&server->flow))

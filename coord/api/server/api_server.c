@@ -7,6 +7,7 @@
 #include "coord/api/objects/pod_event.h"
 #include "coord/api/server/api_server_int.h"
 #include "coord/meta/meta.h"
+#include "coord/metrics/metrics_table.h"
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/base/log.h"
@@ -109,6 +110,7 @@ static void on_handle_closed(uv_handle_t *handle)
 	void (*closed)(void *) = server->closed;
 	void *ctx = server->closed_ctx;
 
+	metric_set_free(server->metrics);
 	free(server);
 	closed(ctx);
 }
@@ -547,6 +549,7 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 		free(server);
 		return err->code;
 	}
+	(void)!metrics_set_new(&server->metrics, NULL);
 	(void)uv_idle_init(loop, &server->idle);
 	server->idle.data = server;
 	uv_unref((uv_handle_t *)&server->idle);

@@ -27,6 +27,7 @@
 #include "store/net/http_server.h"
 
 struct api_server;
+struct metric_set;
 
 /* The process behind the server, beside the API. Called on the API's loop; all may be
  * zero. */
@@ -58,6 +59,13 @@ struct api_server_opts {
 	struct api_server_process process;
 	void (*ready)(void *ctx); /* SERVING; may be NULL */
 	void *ctx;
+	/* Answers a scrape of /metrics, now or later; gone: that exchange, or another that
+	 * is no request for an object, is over. NULL: there is no such path. */
+	struct {
+		void (*serve)(void *ctx, struct http_exchange *exchange);
+		void (*gone)(void *ctx, const struct http_exchange *exchange);
+		void *ctx;
+	} metrics;
 };
 
 /* PL_EXISTS: the port is taken. */
@@ -65,6 +73,8 @@ PL_NODISCARD enum pl_code api_server_open(uv_loop_t *loop,
                                           const struct api_server_opts *opts,
                                           struct api_server **out, struct pl_err *err);
 uint16_t api_server_port(const struct api_server *server);
+/* Puts what the API counts into a set of the table's metrics. */
+void api_server_collect(struct api_server *server, struct metric_set *set);
 /* closed is called later, once; the server is gone then. */
 void api_server_stop(struct api_server *server, void (*closed)(void *ctx), void *ctx);
 

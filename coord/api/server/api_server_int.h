@@ -38,6 +38,7 @@ struct api_server {
 	struct namespace_emptier *emptier; /* NULL: not yet, or no more */
 	char address[80];
 	struct openapi_cache openapi;
+	struct metric_set *metrics; /* requests are counted in it; NULL: no memory */
 	struct pl_timer timer;
 	struct kv_call *call;
 	bool access_log;                 /* each request is logged */

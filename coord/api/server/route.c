@@ -96,11 +96,17 @@ static void write_groups(const struct discovery *discovery, bool core,
 static bool write_discovery(const struct discovery *discovery, struct pl_span path,
                             const struct accept *accept, struct pl_json_out *out)
 {
-	static const char *const more[] = {
-		"/configz",    "/debug/log-level", "/debug/pprof/profile",
-		"/healthz",    "/livez",           "/openapi/v2",
-		"/openapi/v3", "/readyz",          "/statusz",
-		NULL};
+	static const char *const more[] = {"/configz",
+	                                   "/debug/log-level",
+	                                   "/debug/pprof/profile",
+	                                   "/healthz",
+	                                   "/livez",
+	                                   "/metrics",
+	                                   "/openapi/v2",
+	                                   "/openapi/v3",
+	                                   "/readyz",
+	                                   "/statusz",
+	                                   NULL};
 	struct path_parts parts;
 
 	if (!split(path, &parts))
@@ -236,6 +242,10 @@ bool api_server_route(struct api_server *server, struct http_exchange *exchange,
 
 	if (route_introspection(server, exchange, request))
 		return true;
+	if (path_is(request, "/metrics") && server->opts.metrics.serve != NULL) {
+		server->opts.metrics.serve(server->opts.metrics.ctx, exchange);
+		return true;
+	}
 	if (server->state != API_SERVER_SERVING) {
 		status = status_unavailable(
 			PL_SPAN_LIT("the server is starting or stopping"));

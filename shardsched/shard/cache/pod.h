@@ -117,7 +117,7 @@ struct sched_pod {
 	uint32_t reported_s; /* time of the last pending status; 0: long ago */
 	union {
 		uint32_t gang_reported; /* the gang's reason_number in that status */
-		/* Of a pod in no gang: since when it is in the queue; 32 bits of the
+		/* Since when a pod that is in no gang is in the queue: 32 bits of the
 		 * milliseconds of sched_measure_at */
 		uint32_t queued_ms;
 	};

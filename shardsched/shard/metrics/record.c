@@ -37,7 +37,7 @@ static struct sched_profile_metrics *row_of(struct sched *sched,
 	return last;
 }
 
-/* Of a gang that of its first member; NULL: the gang has no member that waits. */
+/* A gang has the profile of its first member. NULL: no member waits. */
 static const struct profile *profile_of(struct queue_pod *pod)
 {
 	struct queue_class *class = pod->class;

@@ -36,12 +36,12 @@ enum {
 enum sched_result { SCHED_RESULT_MAP(SCHED_RESULT_ENUM) SCHED_RESULTS };
 
 /* X(FAILURE, word): why an attempt did not end in a binding. */
-#define SCHED_FAILURE_MAP(X)                                                        \
-	X(UNSCHEDULABLE, "unschedulable") /* no node fits */                        \
-	X(PREEMPTING, "preempting")       /* room is being made */                  \
-	X(ERROR, "error")                 /* a plugin failed, or memory ran out */  \
-	X(CONFLICT, "conflict")           /* what was decided on had changed */     \
-	X(HANDOVER, "handover")           /* the node's partition left the shard */ \
+#define SCHED_FAILURE_MAP(X)                                                         \
+	X(UNSCHEDULABLE, "unschedulable") /* no node fits */                         \
+	X(PREEMPTING, "preempting")       /* room is being made */                   \
+	X(ERROR, "error")                 /* a plugin failed, or memory ran out */   \
+	X(CONFLICT, "conflict")           /* a key had changed since the decision */ \
+	X(HANDOVER, "handover")           /* the node's partition left the shard */  \
 	X(WITHDRAWN, "withdrawn")         /* an assumption did not come true */
 
 #define SCHED_FAILURE_ENUM(failure, word) SCHED_FAILURE_##failure,
@@ -108,7 +108,7 @@ struct sched_node_survey {
 };
 void sched_survey_nodes(const struct sched *sched, struct sched_node_survey *out);
 
-/* What plugins took, of timed cycles; NULL: the plugin never ran there. */
+/* Times of a plugin in cycles that were timed; NULL: the plugin never ran there. */
 const struct histogram *sched_plugin_ns(const struct sched *sched, unsigned plugin,
                                         enum point point);
 /* The text of a string of the core; borrowed. */

@@ -1,4 +1,4 @@
-/* What a shard counts of its decisions. */
+/* The counts of a shard's decisions. */
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/metrics/sched_metrics.h"
 #include "store/base/fault.h"

@@ -1,4 +1,4 @@
-/* Walks over what a shard has, when somebody asks for its metrics. */
+/* Walks over what a shard has, done when its metrics are asked for. */
 #include "shardsched/shard/gangs/gangs.h"
 #include "shardsched/shard/inner.h"
 

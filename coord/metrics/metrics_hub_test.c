@@ -1,0 +1,152 @@
+/* Threads that hand over their metrics, and threads that do not. */
+#include "coord/metrics/metrics_hub.h"
+#include "tests/harness/t.h"
+
+static struct metrics_hub hub;
+
+struct fake_source {
+	struct metrics_source source;
+	unsigned woken;
+};
+
+static void on_wake(void *ctx)
+{
+	struct fake_source *fake = ctx;
+
+	fake->woken++;
+}
+
+static void on_ready(void *ctx)
+{
+	unsigned *told = ctx;
+
+	(*told)++;
+}
+
+static void join(struct fake_source *fake)
+{
+	fake->source.wake = on_wake;
+	fake->source.ctx = fake;
+	metrics_source_join(&hub, &fake->source);
+}
+
+static void answer(struct fake_source *fake, double bound)
+{
+	struct metric_set *set;
+	uint64_t question;
+
+	T_TRUE(metrics_source_is_asked(&fake->source, &question));
+	T_EQ(metrics_set_new(&set, NULL), PL_OK);
+	metric_add(set, M_PODS_BOUND, NULL, bound);
+	metrics_source_answer(&fake->source, question, set);
+}
+
+static struct metrics_hub_count merge(uint64_t question, double *bound)
+{
+	struct metrics_hub_count count;
+	struct metric_set *set;
+	const struct metric_cell *cell;
+
+	T_EQ(metrics_set_new(&set, NULL), PL_OK);
+	count = metrics_hub_merge(&hub, question, set);
+	cell = metric_set_next(set, M_PODS_BOUND, NULL);
+	*bound = cell == NULL ? -1 : cell->value;
+	metric_set_free(set);
+	return count;
+}
+
+T_CASE(answers_of_all_sources_are_merged)
+{
+	struct fake_source a = {0}, b = {0};
+	struct metrics_hub_count count;
+	uint64_t question;
+	double bound;
+
+	T_EQ(metrics_hub_init(&hub, NULL), PL_OK);
+	join(&a);
+	join(&b);
+	T_TRUE(!metrics_source_is_asked(&a.source, &question));
+	question = metrics_hub_ask(&hub);
+	T_EQ(a.woken, 1);
+	T_EQ(b.woken, 1);
+	answer(&a, 3);
+	T_TRUE(!metrics_hub_is_answered(&hub, question));
+	answer(&b, 4);
+	T_TRUE(metrics_hub_is_answered(&hub, question));
+	count = merge(question, &bound);
+	T_EQ(count.answered, 2);
+	T_EQ(count.missing, 0);
+	T_NEAR(bound, 7, 0);
+	metrics_source_leave(&a.source);
+	metrics_source_leave(&b.source);
+	metrics_hub_done(&hub);
+}
+
+T_CASE(a_thread_that_is_stuck_is_left_out_and_counted)
+{
+	struct fake_source a = {0}, stuck = {0};
+	struct metrics_hub_count count;
+	uint64_t question;
+	double bound;
+
+	T_EQ(metrics_hub_init(&hub, NULL), PL_OK);
+	join(&a);
+	join(&stuck);
+	question = metrics_hub_ask(&hub);
+	answer(&a, 3);
+	answer(&stuck, 4);
+	/* What it said to an older question is not taken for the present. */
+	question = metrics_hub_ask(&hub);
+	answer(&a, 5);
+	count = merge(question, &bound);
+	T_EQ(count.answered, 1);
+	T_EQ(count.missing, 1);
+	T_NEAR(bound, 5, 0);
+	metrics_source_leave(&a.source);
+	metrics_source_leave(&stuck.source);
+	metrics_hub_done(&hub);
+}
+
+T_CASE(a_thread_that_ends_is_not_waited_for)
+{
+	struct fake_source a = {0}, b = {0}, late = {0};
+	struct metrics_listener listener = {.ready = on_ready};
+	unsigned told = 0;
+	uint64_t question;
+	double bound;
+
+	T_EQ(metrics_hub_init(&hub, NULL), PL_OK);
+	listener.ctx = &told;
+	metrics_hub_listen(&hub, &listener);
+	join(&a);
+	join(&b);
+	question = metrics_hub_ask(&hub);
+	answer(&a, 3);
+	T_EQ(told, 1);
+	metrics_source_leave(&b.source);
+	T_EQ(told, 2);
+	join(&late); /* it was not asked */
+	T_TRUE(metrics_hub_is_answered(&hub, question));
+	T_EQ(merge(question, &bound).answered, 1);
+	metrics_source_leave(&a.source);
+	metrics_source_leave(&late.source);
+	metrics_source_leave(&b.source); /* twice */
+	metrics_hub_unlisten(&hub, &listener);
+	metrics_hub_done(&hub);
+}
+
+T_CASE(a_source_without_memory_is_missing)
+{
+	struct fake_source a = {0};
+	uint64_t question;
+	double bound;
+
+	T_EQ(metrics_hub_init(&hub, NULL), PL_OK);
+	join(&a);
+	question = metrics_hub_ask(&hub);
+	metrics_source_answer(&a.source, question, NULL);
+	T_TRUE(metrics_hub_is_answered(&hub, question));
+	T_EQ(merge(question, &bound).missing, 1);
+	metrics_source_leave(&a.source);
+	metrics_hub_done(&hub);
+}

@@ -1,0 +1,32 @@
+/*
+ * A server for metrics alone, for a process that serves no API: /metrics, and /livez and
+ * /readyz for who keeps it running. Clear text, without credentials: it shows numbers and
+ * names of clusters and namespaces, and belongs on a loopback or an operator's network.
+ */
+#ifndef COORD_METRICS_SCRAPE_SERVER_H
+#define COORD_METRICS_SCRAPE_SERVER_H
+
+#include "coord/metrics/metrics_exporter.h"
+
+struct scrape_server;
+
+struct scrape_server_opts {
+	const char *host;
+	uint16_t port; /* 0: the kernel chooses */
+	struct metrics_hub *hub;
+	const char *version;
+	/* Whether the process does its work; NULL: it does. From the loop's thread. */
+	bool (*is_ready)(void *ctx);
+	void *ctx;
+};
+
+/* PL_EXISTS: the port is taken. */
+PL_NODISCARD enum pl_code scrape_server_open(uv_loop_t *loop,
+                                             const struct scrape_server_opts *opts,
+                                             struct scrape_server **out,
+                                             struct pl_err *err);
+uint16_t scrape_server_port(const struct scrape_server *server);
+/* Its handles close with the loop's next turns, and it is gone then. */
+void scrape_server_close(struct scrape_server *server);
+
+#endif
