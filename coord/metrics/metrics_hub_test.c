@@ -1,4 +1,6 @@
 /* Threads that hand over their metrics, and threads that do not. */
+#include <stdatomic.h>
+
 #include "coord/metrics/metrics_hub.h"
 #include "tests/harness/t.h"
 
@@ -132,6 +134,90 @@ T_CASE(a_thread_that_ends_is_not_waited_for)
 	metrics_source_leave(&late.source);
 	metrics_source_leave(&b.source); /* twice */
 	metrics_hub_unlisten(&hub, &listener);
+	metrics_hub_done(&hub);
+}
+
+/* -- real threads ------------------------------------------------------------------------ */
+
+enum { THREADS = 4, QUESTIONS = 300 };
+
+struct real_source {
+	struct metrics_source source;
+	uv_thread_t thread;
+	uv_sem_t woken;
+	_Atomic bool stop;
+	uint64_t answers;
+};
+
+static void on_real_wake(void *ctx)
+{
+	uv_sem_post(&((struct real_source *)ctx)->woken);
+}
+
+static void answer_all(void *ctx)
+{
+	struct real_source *real = ctx;
+
+	while (!atomic_load(&real->stop)) {
+		struct metric_set *set;
+		uint64_t question;
+
+		uv_sem_wait(&real->woken);
+		if (!metrics_source_is_asked(&real->source, &question))
+			continue;
+		T_EQ(metrics_set_new(&set, NULL), PL_OK);
+		real->answers++;
+		metric_add(set, M_PODS_BOUND, NULL, (double)real->answers);
+		metrics_source_answer(&real->source, question, set);
+	}
+	metrics_source_leave(&real->source);
+}
+
+static void on_told(void *ctx)
+{
+	uv_sem_post(ctx);
+}
+
+/* Threads answer, and end one after the other, while others are merged. */
+T_CASE(threads_answer_and_end_at_any_time)
+{
+	static struct real_source real[THREADS];
+	struct metrics_listener listener = {.ready = on_told};
+	unsigned left = THREADS;
+	uv_sem_t told;
+	double bound;
+
+	T_EQ(metrics_hub_init(&hub, NULL), PL_OK);
+	T_EQ(uv_sem_init(&told, 0), 0);
+	listener.ctx = &told;
+	metrics_hub_listen(&hub, &listener);
+	for (unsigned i = 0; i < THREADS; i++) {
+		real[i].source.wake = on_real_wake;
+		real[i].source.ctx = &real[i];
+		T_EQ(uv_sem_init(&real[i].woken, 0), 0);
+		metrics_source_join(&hub, &real[i].source);
+		T_EQ(uv_thread_create(&real[i].thread, answer_all, &real[i]), 0);
+	}
+	for (unsigned i = 1; i <= QUESTIONS; i++) {
+		uint64_t question = metrics_hub_ask(&hub);
+
+		while (!metrics_hub_is_answered(&hub, question))
+			uv_sem_wait(&told);
+		T_EQ(merge(question, &bound).missing, 0);
+		if (i % (QUESTIONS / THREADS) == 0) {
+			struct real_source *ends = &real[--left];
+
+			atomic_store(&ends->stop, true);
+			uv_sem_post(&ends->woken);
+		}
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		T_EQ(uv_thread_join(&real[i].thread), 0);
+		T_TRUE(real[i].answers > 0);
+		uv_sem_destroy(&real[i].woken);
+	}
+	metrics_hub_unlisten(&hub, &listener);
+	uv_sem_destroy(&told);
 	metrics_hub_done(&hub);
 }
 

@@ -232,8 +232,8 @@ METRIC(LOOP_LAG, HISTOGRAM, "placet_loop_lag_seconds", "seconds", &bounds_us,
        LABELS1("thread", 258), "How much later than it was due a thread's timer came.")
 METRIC(LOOP_BUSY, LEVEL, "placet_loop_busy_ratio", "ratio", NULL, LABELS1("thread", 258),
        "Share of the time since the last scrape in which the thread's loop did not wait.")
-METRIC(MEMORY, GAUGE, "placet_memory_bytes", "bytes", NULL, LABELS1("state", 3),
-       "The heap: used, free (kept by the allocator), mapped (large pieces).")
+METRIC(MEMORY, GAUGE, "placet_memory_bytes", "bytes", NULL, LABELS1("kind", 3),
+       "Resident memory: anonymous (the heap), file (the program), and peak, the most so far.")
 METRIC(BUILD_INFO, LEVEL, "placet_build_info", "", NULL,
        LABELS2("version", 2, "compiler", 2), "1; the labels say what runs.")
 METRIC(CPU_SECONDS, COUNTER, "process_cpu_seconds_total", "seconds", NULL, LABELS0,

@@ -274,6 +274,19 @@ T_CASE_SECONDS(restart, BENCH_SECONDS)
 	T_EQ(value_of("fsck_violations", ""), 0);
 }
 
+T_CASE_SECONDS(metrics, BENCH_SECONDS)
+{
+	RUN("metrics", "--nodes", "100", "--pods", "400", "--shards", "4", "--partitions",
+	    "8", "--scrapes", "20");
+	T_EQ(status, 0);
+	HAS("\"nodes\":100,\"pods\":400,\"shards\":4,", "scrape_p99_ms", "scrape_cpu_us",
+	    "fsck_violations");
+	T_EQ(value_of("placed", ""), 400);
+	T_EQ(value_of("threads_missing", ""), 0);
+	T_TRUE(value_of("scrape_p50_ms", "") > 0);
+	T_TRUE(value_of("scrape_bytes", "") > 10000);
+}
+
 T_CASE_SECONDS(takeover, BENCH_SECONDS)
 {
 	RUN("takeover", "--ttl", "2", "--partitions", "128", "--rounds", "1", "--rest",
