@@ -104,14 +104,16 @@ static void scrape(struct scrapes *s)
 	while ((got = read(fd, s->text + s->len, TEXT_MAX - s->len)) > 0)
 		s->len += (size_t)got;
 	(void)close(fd);
-	if (got < 0 || s->len < 12 || memcmp(s->text, "HTTP/1.1 200", 12) != 0)
+	if (got < 0 || s->text == NULL || s->len < 12 ||
+	    memcmp(s->text, "HTTP/1.1 200", 12) != 0)
 		bench_fail("placetd does not show its metrics");
 }
 
 /* The value of a sample without labels. */
 static double value_of(const struct scrapes *s, const char *name)
 {
-	const char *body = memmem(s->text, s->len, "\r\n\r\n", 4);
+	const char *body =
+		s->text == NULL ? NULL : memmem(s->text, s->len, "\r\n\r\n", 4);
 	struct prom_sample sample;
 	struct prom_reader reader;
 

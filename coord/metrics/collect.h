@@ -1,6 +1,6 @@
 /*
  * Collectors: each puts what one part counts into a set of the table's metrics. They run
- * on the thread that owns the part, when somebody scrapes, and change nothing.
+ * on the thread that owns the part, when a scrape comes, and change nothing.
  */
 #ifndef COORD_METRICS_COLLECT_H
 #define COORD_METRICS_COLLECT_H

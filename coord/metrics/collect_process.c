@@ -1,4 +1,4 @@
-/* What the kernel says of the process, by the names that all exporters use. */
+/* The kernel's figures of the process, by the names that all exporters use. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What collectors make of what the parts count. */
+/* The samples that collectors make of what the parts count. */
 #include <stdio.h>
 
 #include "coord/metrics/collect.h"

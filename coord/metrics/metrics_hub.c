@@ -52,7 +52,8 @@ void metrics_source_join(struct metrics_hub *hub, struct metrics_source *source)
 	uv_mutex_lock(&hub->lock);
 	source->hub = hub;
 	source->answer = NULL;
-	source->answered = hub->asked; /* what was asked before is not its to answer */
+	source->answered =
+		hub->asked; /* older questions are not the source's to answer */
 	pl_list_add_tail(&hub->sources, &source->link);
 	uv_mutex_unlock(&hub->lock);
 }

@@ -94,10 +94,10 @@ T_CASE(a_thread_that_is_stuck_is_left_out_and_counted)
 	T_EQ(metrics_hub_init(&hub, NULL), PL_OK);
 	join(&a);
 	join(&stuck);
-	question = metrics_hub_ask(&hub);
+	(void)metrics_hub_ask(&hub);
 	answer(&a, 3);
 	answer(&stuck, 4);
-	/* What it said to an older question is not taken for the present. */
+	/* An answer to an older question is not taken for the present. */
 	question = metrics_hub_ask(&hub);
 	answer(&a, 5);
 	count = merge(question, &bound);
@@ -127,7 +127,7 @@ T_CASE(a_thread_that_ends_is_not_waited_for)
 	T_EQ(told, 1);
 	metrics_source_leave(&b.source);
 	T_EQ(told, 2);
-	join(&late); /* it was not asked */
+	join(&late); /* the source was not asked */
 	T_TRUE(metrics_hub_is_answered(&hub, question));
 	T_EQ(merge(question, &bound).answered, 1);
 	metrics_source_leave(&a.source);

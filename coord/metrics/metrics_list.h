@@ -1,8 +1,8 @@
 /*
- * THE list of placetd's metrics, in the order in which they are shown. Whoever includes it
- * defines METRIC(ID, TYPE, name, unit, bounds, labels, help): metrics_table.h makes an enum
- * of it, metrics_table.c the definitions. A label stands with the number of values that it
- * may have.
+ * THE list of placetd's metrics, in the order in which they are shown. The file that
+ * includes it defines METRIC(ID, TYPE, name, unit, bounds, labels, help): metrics_table.h
+ * makes an enum of it, metrics_table.c the definitions. A label stands with the number of
+ * values that it may have.
  *
  * kube-scheduler's and kube-apiserver's names stand where their users graph them, so that
  * their dashboards and alerts work; Placet's own begin with placet_.

@@ -34,55 +34,30 @@ static const struct metric_bounds bounds_few = {.count = 6, .at = {1, 3, 7, 15, 
 static const struct metric_bounds bounds_pods = {
 	.count = 11, .at = {1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2047}};
 
-#define LABELS0           \
-	0,                \
-	{                 \
-		{         \
-			0 \
-		}         \
+#define LABEL(label, values)      \
+	{                         \
+		(label), (values) \
 	}
-#define LABELS1(a, an)        \
-	1,                    \
-	{                     \
-		{             \
-			a, an \
-		}             \
-	}
-#define LABELS2(a, an, b, bn) \
-	2,                    \
-	{                     \
-		{a, an},      \
-		{             \
-			b, bn \
-		}             \
-	}
+#define LABELS0 .label_count = 0
+#define LABELS1(a, an) .label_count = 1, .label = {LABEL(a, an)}
+#define LABELS2(a, an, b, bn) .label_count = 2, .label = {LABEL(a, an), LABEL(b, bn)}
 #define LABELS3(a, an, b, bn, c, cn) \
-	3,                           \
-	{                            \
-		{a, an}, {b, bn},    \
-		{                    \
-			c, cn        \
-		}                    \
-	}
+	.label_count = 3, .label = {LABEL(a, an), LABEL(b, bn), LABEL(c, cn)}
 #define LABELS4(a, an, b, bn, c, cn, d, dn) \
-	4,                                  \
-	{                                   \
-		{a, an}, {b, bn}, {c, cn},  \
-		{                           \
-			d, dn               \
-		}                           \
-	}
-#define LABELS7(a, an, b, bn, c, cn, d, dn, e, en, f, fn, g, gn)      \
-	7,                                                            \
-	{                                                             \
-		{a, an}, {b, bn}, {c, cn}, {d, dn}, {e, en}, {f, fn}, \
-		{                                                     \
-			g, gn                                         \
-		}                                                     \
-	}
+	.label_count = 4,                   \
+	.label = {LABEL(a, an), LABEL(b, bn), LABEL(c, cn), LABEL(d, dn)}
+#define LABELS7(a, an, b, bn, c, cn, d, dn, e, en, f, fn, g, gn)          \
+	.label_count = 7,                                                 \
+	.label = {LABEL(a, an), LABEL(b, bn), LABEL(c, cn), LABEL(d, dn), \
+	          LABEL(e, en), LABEL(f, fn), LABEL(g, gn)}
 
-#define METRIC(id, type, name, unit, bounds, labels, help) \
-	[M_##id] = {name, METRIC_##type, unit, bounds, labels, help},
+#define METRIC(id, kind, called, measure, limits, labels, says) \
+	[M_##id] = {.name = (called),                           \
+	            .type = METRIC_##kind,                      \
+	            .unit = (measure),                          \
+	            .bounds = (limits),                         \
+	            labels,                                     \
+	            .help = (says)},
 const struct metric_def metrics_table[METRICS] = {
 #include "coord/metrics/metrics_list.h"
 };

@@ -21,6 +21,12 @@ static void answer(struct http_exchange *exchange, int status, const char *text)
 	http_respond(exchange, status, &type, 1, pl_span_str(text));
 }
 
+static bool is_health(const struct http_request *request)
+{
+	return pl_span_eq(request->path, PL_SPAN_LIT("/livez")) ||
+	       pl_span_eq(request->path, PL_SPAN_LIT("/readyz"));
+}
+
 static void on_request(void *ctx, struct http_exchange *exchange,
                        const struct http_request *request)
 {
@@ -29,14 +35,14 @@ static void on_request(void *ctx, struct http_exchange *exchange,
 	http_exchange_set_user(exchange, server);
 	if (pl_span_eq(request->path, PL_SPAN_LIT("/metrics")))
 		metrics_exporter_serve(server->exporter, exchange);
-	else if (pl_span_eq(request->path, PL_SPAN_LIT("/livez")))
-		answer(exchange, 200, "ok");
-	else if (!pl_span_eq(request->path, PL_SPAN_LIT("/readyz")))
+	else if (!is_health(request))
 		answer(exchange, 404, "there is /metrics, /livez and /readyz\n");
-	else if (server->opts.is_ready == NULL || server->opts.is_ready(server->opts.ctx))
-		answer(exchange, 200, "ok");
-	else
+	else if (pl_span_eq(request->path, PL_SPAN_LIT("/readyz")) &&
+	         server->opts.is_ready != NULL &&
+	         !server->opts.is_ready(server->opts.ctx))
 		answer(exchange, 503, "not every shard is active\n");
+	else
+		answer(exchange, 200, "ok");
 }
 
 static void on_gone(void *user, struct http_exchange *exchange)

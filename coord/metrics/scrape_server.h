@@ -26,7 +26,7 @@ PL_NODISCARD enum pl_code scrape_server_open(uv_loop_t *loop,
                                              struct scrape_server **out,
                                              struct pl_err *err);
 uint16_t scrape_server_port(const struct scrape_server *server);
-/* Its handles close with the loop's next turns, and it is gone then. */
+/* The server's handles close with the loop's next turns, and then it is gone. */
 void scrape_server_close(struct scrape_server *server);
 
 #endif

@@ -12,21 +12,21 @@ static const struct metric_bounds sizes = {.count = 2, .at = {1, 2}};
 static const struct metric_def defs[METRICS] = {
 	[CALLS] = {"calls_total",
                    METRIC_COUNTER,
+                   2,
                    "",
                    NULL,
-                   2,
                    {{"verb", 9}, {"code", 9}},
                    "Calls, by \"verb\"\nand C:\\code."},
-	[DEPTH] = {"depth", METRIC_GAUGE, "", NULL, 1, {{"of", 9}}, "Depth."},
+	[DEPTH] = {"depth", METRIC_GAUGE, 1, "", NULL, {{"of", 9}}, "Depth."},
 	[TOOK] = {"took_seconds",
                   METRIC_HISTOGRAM,
+                  1,
                   "seconds",
                   &seconds,
-                  1,
                   {{"verb", 9}},
                   "Took."},
-	[SIZES] = {"sizes", METRIC_HISTOGRAM, "", &sizes, 0, {{0}}, "Sizes."},
-	[UNUSED] = {"unused", METRIC_GAUGE, "", NULL, 0, {{0}}, "Never set."},
+	[SIZES] = {"sizes", METRIC_HISTOGRAM, 0, "", &sizes, {{0}}, "Sizes."},
+	[UNUSED] = {"unused", METRIC_GAUGE, 0, "", NULL, {{0}}, "Never set."},
 };
 
 static struct metric_set *filled(void)

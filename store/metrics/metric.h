@@ -40,9 +40,9 @@ struct metric_label {
 struct metric_def {
 	const char *name;
 	enum metric_type type;
+	uint16_t label_count;
 	const char *unit;                   /* "seconds", "bytes", ...; "": none */
 	const struct metric_bounds *bounds; /* of a histogram; else NULL */
-	uint16_t label_count;
 	struct metric_label label[METRIC_LABELS_MAX];
 	const char *help;
 };

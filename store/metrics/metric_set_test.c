@@ -11,21 +11,21 @@ static const struct metric_bounds bounds = {.count = 3, .at = {0.001, 0.003, 0.1
 static const struct metric_def defs[METRICS] = {
 	[CALLS] = {"calls_total",
                    METRIC_COUNTER,
+                   2,
                    "",
                    NULL,
-                   2,
                    {{"verb", 2}, {"code", 3}},
                    "Calls."},
-	[DEPTH] = {"depth", METRIC_GAUGE, "", NULL, 0, {{0}}, "Depth."},
+	[DEPTH] = {"depth", METRIC_GAUGE, 0, "", NULL, {{0}}, "Depth."},
 	[LAG] = {"lag_seconds",
                  METRIC_LEVEL,
+                 1,
                  "seconds",
                  NULL,
-                 1,
                  {{"thread", 4}},
                  "Lag."},
 	[TOOK] =
-		{"took_seconds", METRIC_HISTOGRAM, "seconds", &bounds, 0, {{0}}, "Took."},
+		{"took_seconds", METRIC_HISTOGRAM, 0, "seconds", &bounds, {{0}}, "Took."},
 };
 
 static struct metric_set *set_new(void)

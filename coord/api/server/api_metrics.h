@@ -1,5 +1,5 @@
 /*
- * What the API counts: requests by what was asked and answered, what is under way, watches,
+ * The counts of the API: requests by what was asked and answered, what is under way, watches,
  * connections. Of the API's thread. Values of labels come from the table of resources and
  * from Kubernetes' words, never from a client.
  */
