@@ -161,7 +161,7 @@ static void creation_begin(struct api_bench *bench, struct target *target,
 static void creation_end(struct target *target, const struct creation *what,
                          struct creation_run *run)
 {
-	api_load_wait(&run->load, target->program == NULL, &run->loaded);
+	api_load_wait(&run->load, target->kind != TARGET_KUBE, &run->loaded);
 	if (what->gets) {
 		api_load_stop(&run->gets);
 		api_load_wait(&run->gets, true, &run->got);
@@ -309,7 +309,7 @@ static void bulk_once(struct api_bench *bench, unsigned t, const char *space,
 	opts.first = bench->next_number;
 	opts.each = BULK_EACH;
 	/* Kubernetes has no such request: its clients send the pods one by one. */
-	if (target->program != NULL) {
+	if (target->kind == TARGET_KUBE) {
 		opts.what = API_LOAD_CREATE_PODS;
 		opts.conns = bench->conns;
 	}

@@ -1,6 +1,8 @@
 /*
- * How fast the API is: an etcd and a placetd of the bench's own, and if it is told where
- * one is, a kube-apiserver with an etcd of its own, which gets the same requests in turn.
+ * How fast the API is: an etcd and a placetd of the bench's own, and another server with
+ * an etcd of its own that gets the same requests in turn: a kube-apiserver, if the bench
+ * is told where one is, or with --rights a placetd whose client has its rights by a
+ * binding.
  */
 #include <libgen.h>
 #include <stdlib.h>
@@ -41,6 +43,7 @@ int main(int argc, char **argv)
 	                          .seconds = 10,
 	                          .percent = 100};
 	const char *kube = NULL, *etcd = NULL, *dir = NULL;
+	bool rights = false;
 	const struct bench_option options[] = {
 		{"nodes", BENCH_COUNT, &bench.nodes, NULL, "nodes of 3 KB", .low = 10,
 	         .high = 100000},
@@ -58,6 +61,10 @@ int main(int argc, char **argv)
 	         .words = api_case_names},
 		{"kube-apiserver", BENCH_TEXT, &kube, "PATH",
 	         "measures this program as well, and prints ratios", .low = 0},
+		{"rights", BENCH_ON, &rights, NULL,
+	         "the first server audits, and its client is bound to a role; the second "
+	         "does without",
+	         .low = 0},
 		{"etcd", BENCH_TEXT, &etcd, "PATH", "the etcd of all servers", .low = 0},
 		{"dir", BENCH_TEXT, &dir, "DIR",
 	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
@@ -74,9 +81,14 @@ int main(int argc, char **argv)
 		bench_refuse("PLACETD does not name the program; bench/run does that");
 	if (etcd != NULL)
 		use_etcd(etcd);
-	target_open(&bench.target[bench.targets++], NULL, dir);
+	if (rights && kube != NULL)
+		bench_refuse("want --rights or --kube-apiserver, not both");
+	target_open(&bench.target[bench.targets++],
+	            rights ? TARGET_RIGHTS : TARGET_PLACET, NULL, dir);
+	if (rights)
+		target_open(&bench.target[bench.targets++], TARGET_PLACET, NULL, dir);
 	if (kube != NULL)
-		target_open(&bench.target[bench.targets++], kube, dir);
+		target_open(&bench.target[bench.targets++], TARGET_KUBE, kube, dir);
 	live_environment(&bench.target[0].live, NULL);
 	api_bench_run(&bench);
 	for (unsigned i = 0; i < bench.targets; i++)

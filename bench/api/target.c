@@ -16,6 +16,7 @@
 #include "bench/api/api_load.h"
 #include "bench/common/report.h"
 #include "bench/live/followers.h"
+#include "coord/config/config_edit.h"
 #include "store/base/clock.h"
 #include "store/net/certs.h"
 #include "store/net/unconst.h"
@@ -46,9 +47,10 @@ static void make_files(struct target *target)
 	bench_check(certs_make(target->dir, "DNS:localhost,IP:127.0.0.1", &err), &err,
 	            "certificates");
 	(void)snprintf(target->ca_file, sizeof target->ca_file, "%s/ca.pem", target->dir);
-	write_text(target, "token", token);
 	write_text(target, "tokens.csv",
-	           "bench-token-0123456789,bench,1,system:masters\n");
+	           target->kind == TARGET_RIGHTS
+	                   ? "bench-token-0123456789,bench,1,benchers\n"
+	                   : "bench-token-0123456789,bench,1,system:masters\n");
 	target->token = token;
 }
 
@@ -57,7 +59,7 @@ static void make_files(struct target *target)
 static void start_placetd(struct target *target)
 {
 	char listen[32], cert[TARGET_PATH_SIZE + 32], key[TARGET_PATH_SIZE + 32];
-	char file[TARGET_PATH_SIZE + 32];
+	char file[TARGET_PATH_SIZE + 32], audit[TARGET_PATH_SIZE + 32];
 	const char *args[] = {"--etcd",
 	                      etcd_launch_endpoints(target->live.launch),
 	                      "--name",
@@ -74,13 +76,16 @@ static void start_placetd(struct target *target)
 	                      key,
 	                      "--api-token-file",
 	                      file,
+	                      target->kind == TARGET_RIGHTS ? "--audit-log" : NULL,
+	                      audit,
 	                      NULL};
 	struct pl_err err = {0};
 
 	(void)snprintf(listen, sizeof listen, "127.0.0.1:%u", target->port);
 	(void)snprintf(cert, sizeof cert, "%s/server.pem", target->dir);
 	(void)snprintf(key, sizeof key, "%s/server-key.pem", target->dir);
-	(void)snprintf(file, sizeof file, "%s/token", target->dir);
+	(void)snprintf(file, sizeof file, "%s/tokens.csv", target->dir);
+	(void)snprintf(audit, sizeof audit, "%s/audit.log", target->dir);
 	bench_check(
 		daemon_fixture_start(&target->process, target->process.log, args, &err),
 		&err, "start placetd");
@@ -218,10 +223,10 @@ static void start_server(struct target *target)
 	target->port = followers_free_port();
 	(void)snprintf(target->process.log, sizeof target->process.log, "%.400s/log-%u",
 	               target->dir, target->starts++);
-	if (target->program == NULL)
-		start_placetd(target);
-	else
+	if (target->kind == TARGET_KUBE)
 		start_kube(target);
+	else
+		start_placetd(target);
 	while (!is_ready(target)) {
 		if (waitpid(target->process.pid, NULL, WNOHANG) != 0 ||
 		    pl_clock_ns() > until_ns)
@@ -230,12 +235,48 @@ static void start_server(struct target *target)
 	}
 }
 
-void target_open(struct target *target, const char *program, const char *dir)
+static void on_bound(void *ctx, uint64_t version, const struct pl_err *err)
 {
-	*target = (struct target){.name = program == NULL ? "placet" : "kube-apiserver",
-	                          .program = program};
+	(void)version;
+	bench_check(err == NULL ? PL_OK : err->code, err, "bind the role");
+	*(bool *)ctx = true;
+}
+
+/* The server follows the configuration; it is ready when it has read it. One user sends
+ * all requests, so it is given room for them. */
+static void give_rights(struct target *target)
+{
+	static const char document[] =
+		"{\"bindings\":[{\"role\":\"admin\",\"groups\":[\"benchers\"]}],"
+		"\"limits\":{\"inflight_per_user\":256,\"queue_per_user\":256}}";
+	struct config_edit_opts opts = {.name = CONFIG_ACCESS,
+	                                .config = pl_span_str(document),
+	                                .by = PL_SPAN_LIT("bench"),
+	                                .why = PL_SPAN_LIT(""),
+	                                .at_ms = pl_clock_wall_ms(),
+	                                .expect_version = -1};
+	struct pl_err err = {0};
+	bool done = false;
+
+	bench_check(
+		config_edit_start(target->live.kv, &opts, on_bound, &done, NULL, &err),
+		&err, "bind the role");
+	while (!done)
+		(void)uv_run(&target->live.loop, UV_RUN_ONCE);
+}
+
+void target_open(struct target *target, enum target_kind kind, const char *program,
+                 const char *dir)
+{
+	static const char *const names[] = {[TARGET_PLACET] = "placet",
+	                                    [TARGET_RIGHTS] = "placet-rights",
+	                                    [TARGET_KUBE] = "kube-apiserver"};
+
+	*target = (struct target){.kind = kind, .name = names[kind], .program = program};
 	live_open(&target->live, &(struct live_opts){.dir = dir});
 	make_files(target);
+	if (kind == TARGET_RIGHTS)
+		give_rights(target);
 	start_server(target);
 }
 

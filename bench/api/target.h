@@ -10,9 +10,16 @@
 
 enum { TARGET_PATH_SIZE = 512 };
 
+enum target_kind {
+	TARGET_PLACET, /* the client is one of the masters, and nothing is audited */
+	TARGET_RIGHTS, /* the client has rights by a binding, and changes are audited */
+	TARGET_KUBE,
+};
+
 struct target {
-	const char *name;    /* "placet", "kube-apiserver" */
-	const char *program; /* of kube-apiserver; NULL: $PLACETD */
+	enum target_kind kind;
+	const char *name;    /* "placet", "placet-rights", "kube-apiserver" */
+	const char *program; /* of kube-apiserver */
 	struct live live;
 	struct daemon_fixture_process process;
 	char dir[TARGET_PATH_SIZE]; /* the certificates and logs; goes with etcd */
@@ -23,7 +30,8 @@ struct target {
 };
 
 /* Starts etcd and the server, and returns when the server is ready. */
-void target_open(struct target *target, const char *program, const char *dir);
+void target_open(struct target *target, enum target_kind kind, const char *program,
+                 const char *dir);
 /* Starts the server again, over the same etcd. */
 void target_restart(struct target *target);
 void target_close(struct target *target);
