@@ -99,11 +99,13 @@ static void on_end(void *ctx, const struct http_end *end)
 static struct http_call *ask(const char *method, const char *path, const char *accept)
 {
 	const struct http_header header = {"accept", accept};
-	struct http_call_opts opts = {.method = method,
-	                              .headers = &header,
-	                              .header_count = 1,
-	                              .timeout_ms = 15000,
-	                              .on_end = on_end};
+	struct http_call_opts opts = {
+		.method = method,
+		.headers = &header,
+		.header_count = 1,
+		/* A client without memory may only notice by that. */
+		.timeout_ms = rig.forgiving ? 500 : 15000,
+		.on_end = on_end};
 	struct http_call *call;
 	struct pl_err err = {0};
 	char url[128];

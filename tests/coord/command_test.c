@@ -38,7 +38,7 @@ T_CASE(help_version_and_configuration_are_printed)
 	T_EQ(RUN("--version"), 0);
 	log_has("placetd 0.");
 	T_EQ(RUN("--print-config", "--shards", "7"), 0);
-	log_has("shards           7");
+	log_has("shards                 7");
 	(void)unlink(log_path);
 }
 
