@@ -115,14 +115,11 @@ static void ask(void *ctx)
 	(void)uv_async_send(&process->asked);
 }
 
-static bool is_ready(void *ctx)
+static struct health_checks checks(void *ctx)
 {
-	const struct process *process = ctx;
+	struct process *process = ctx;
 
-	for (unsigned i = 0; i < process->count; i++)
-		if (!atomic_load(&process->worker[i].active))
-			return false;
-	return process->count == process->opts->shards && !process->stopping;
+	return tell_process(&process->tell).checks;
 }
 
 static enum pl_code scrapes_open(struct process *process, struct pl_err *err)
@@ -132,7 +129,7 @@ static enum pl_code scrapes_open(struct process *process, struct pl_err *err)
 	                                        .port = listen->port,
 	                                        .hub = &process->hub,
 	                                        .version = PLACET_VERSION,
-	                                        .is_ready = is_ready,
+	                                        .checks = checks,
 	                                        .ctx = process};
 
 	if (listen->host[0] == 0)
@@ -232,9 +229,6 @@ static enum pl_code api_start(struct process *process, struct pl_err *err)
 {
 	enum pl_code code;
 
-	if (tell_init(&process->tell, process->opts, process->worker, process->count) !=
-	    PL_OK)
-		return pl_err_set(err, PL_NOMEM, "API");
 	process->api.opts = process->opts;
 	process->api.report = &process->report;
 	process->api.process = tell_process(&process->tell);
@@ -265,6 +259,9 @@ static enum pl_code workers_start(struct process *process, struct pl_err *err)
 		code = worker_start(worker, err);
 		process->count += code == PL_OK;
 	}
+	if (code == PL_OK)
+		code = tell_init(&process->tell, process->opts, process->worker,
+		                 process->count, err);
 	if (code == PL_OK && process->opts->serve.host[0] != 0)
 		code = api_start(process, err);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -17,7 +17,8 @@ static bool holds_lease(void *ctx, char why[HEALTH_WHY_SIZE])
 	uint64_t safe_ms = atomic_load(&worker->safe_until_ms);
 	enum worker_state state = atomic_load(&worker->state);
 
-	if (state == WORKER_RUNS && safe_ms > pl_clock_ms())
+	if (state == WORKER_RUNS && safe_ms > pl_clock_ms() &&
+	    atomic_load(&worker->active))
 		return true;
 	(void)snprintf(why, HEALTH_WHY_SIZE, "%s",
 	               state != WORKER_RUNS ? "the shard has failed or ended"
@@ -53,7 +54,7 @@ static void add_checks(struct tell *tell, unsigned number)
 }
 
 enum pl_code tell_init(struct tell *tell, const struct daemon_opts *opts,
-                       struct worker *workers, unsigned count)
+                       struct worker *workers, unsigned count, struct pl_err *err)
 {
 	*tell = (struct tell){.opts = opts,
 	                      .worker = workers,
@@ -61,7 +62,7 @@ enum pl_code tell_init(struct tell *tell, const struct daemon_opts *opts,
 	                      .since_ms = pl_clock_wall_ms()};
 	tell->check = pl_calloc(2 * (size_t)count + 1, sizeof *tell->check);
 	if (tell->check == NULL)
-		return PL_NOMEM;
+		return pl_err_set(err, PL_NOMEM, "health checks");
 	for (unsigned i = 0; i < count; i++)
 		add_checks(tell, i);
 	return PL_OK;

@@ -17,9 +17,10 @@ struct tell {
 	struct health_check *check;
 };
 
-/* The workers' ids are set. PL_NOMEM. */
+/* The workers' ids are set. */
 PL_NODISCARD enum pl_code tell_init(struct tell *tell, const struct daemon_opts *opts,
-                                    struct worker *workers, unsigned count);
+                                    struct worker *workers, unsigned count,
+                                    struct pl_err *err);
 void tell_done(struct tell *tell);
 /* Valid until tell_done. */
 struct api_server_process tell_process(struct tell *tell);

@@ -37,7 +37,8 @@ struct worker {
 
 	_Atomic enum worker_order order;
 	_Atomic enum worker_state state;
-	_Atomic bool active; /* the shard takes part in the assignment */
+	_Atomic bool
+		active; /* since it has its lease, the shard has taken part in the assignment */
 	_Atomic bool failed; /* may be set at any time; the process then ends with a
 	                      * status that is not 0 */
 	/* Written by the worker's thread, read by health and status. */

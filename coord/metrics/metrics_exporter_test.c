@@ -46,9 +46,19 @@ static void on_async(uv_async_t *wake)
 	metrics_source_answer(&rig.source, question, set);
 }
 
-static bool is_ready(void *ctx)
+static bool is_ready(void *ctx, char why[HEALTH_WHY_SIZE])
 {
+	(void)snprintf(why, HEALTH_WHY_SIZE, "not yet");
 	return ((struct scrape_rig *)ctx)->ready;
+}
+
+static struct health_checks checks(void *ctx)
+{
+	static struct health_check check = {
+		.name = "shard/a-0", .paths = HEALTH_READYZ, .good = is_ready};
+
+	check.ctx = ctx;
+	return (struct health_checks){&check, 1};
 }
 
 static void rig_open(void)
@@ -56,7 +66,7 @@ static void rig_open(void)
 	const struct scrape_server_opts opts = {.host = "127.0.0.1",
 	                                        .hub = &rig.hub,
 	                                        .version = "1.2.3",
-	                                        .is_ready = is_ready,
+	                                        .checks = checks,
 	                                        .ctx = &rig};
 	struct pl_err err = {0};
 
@@ -222,7 +232,8 @@ T_CASE(health_and_other_paths)
 {
 	rig_open();
 	T_EQ(get("/livez", "*/*"), 200);
-	T_EQ(get("/readyz", "*/*"), 503);
+	T_EQ(get("/readyz", "*/*"), 500);
+	T_STR(rig.text, "[-]shard/a-0 failed: not yet\nreadyz check failed\n");
 	rig.ready = true;
 	T_EQ(get("/readyz", "*/*"), 200);
 	T_EQ(get("/api/v1/pods", "*/*"), 404);

@@ -5,7 +5,7 @@
 #include "store/base/alloc.h"
 
 /* Few clients scrape; what they send is small. */
-enum { CONNS = 64, BODY = 1024, BODIES = 64 * 1024 };
+enum { CONNS = 64, BODY = 1024, BODIES = 64 * 1024, HEALTH_MAX = 1 << 20 };
 
 struct scrape_server {
 	struct scrape_server_opts opts;
@@ -21,10 +21,25 @@ static void answer(struct http_exchange *exchange, int status, const char *text)
 	http_respond(exchange, status, &type, 1, pl_span_str(text));
 }
 
-static bool is_health(const struct http_request *request)
+static void answer_health(const struct scrape_server *server,
+                          struct http_exchange *exchange,
+                          const struct http_request *request)
 {
-	return pl_span_eq(request->path, PL_SPAN_LIT("/livez")) ||
-	       pl_span_eq(request->path, PL_SPAN_LIT("/readyz"));
+	const struct http_field type = {PL_SPAN_LIT("content-type"),
+	                                PL_SPAN_LIT("text/plain; charset=utf-8")};
+	struct health_checks checks = {0};
+	struct pl_buf out;
+	int status;
+
+	if (server->opts.checks != NULL)
+		checks = server->opts.checks(server->opts.ctx);
+	pl_buf_init(&out, HEALTH_MAX);
+	if (health_answer(&checks, 1, request->path, request->query, &out, &status) ==
+	    PL_OK)
+		http_respond(exchange, status, &type, 1, pl_buf_span(&out));
+	else
+		http_exchange_cut(exchange);
+	pl_buf_done(&out);
 }
 
 static void on_request(void *ctx, struct http_exchange *exchange,
@@ -35,14 +50,10 @@ static void on_request(void *ctx, struct http_exchange *exchange,
 	http_exchange_set_user(exchange, server);
 	if (pl_span_eq(request->path, PL_SPAN_LIT("/metrics")))
 		metrics_exporter_serve(server->exporter, exchange);
-	else if (!is_health(request))
-		answer(exchange, 404, "there is /metrics, /livez and /readyz\n");
-	else if (pl_span_eq(request->path, PL_SPAN_LIT("/readyz")) &&
-	         server->opts.is_ready != NULL &&
-	         !server->opts.is_ready(server->opts.ctx))
-		answer(exchange, 503, "not every shard is active\n");
+	else if (health_is_path(request->path))
+		answer_health(server, exchange, request);
 	else
-		answer(exchange, 200, "ok");
+		answer(exchange, 404, "there is /metrics, /livez and /readyz\n");
 }
 
 static void on_gone(void *user, struct http_exchange *exchange)

@@ -6,6 +6,7 @@
 #ifndef COORD_METRICS_SCRAPE_SERVER_H
 #define COORD_METRICS_SCRAPE_SERVER_H
 
+#include "coord/introspect/health.h"
 #include "coord/metrics/metrics_exporter.h"
 
 struct scrape_server;
@@ -15,8 +16,8 @@ struct scrape_server_opts {
 	uint16_t port; /* 0: the kernel chooses */
 	struct metrics_hub *hub;
 	const char *version;
-	/* Whether the process does its work; NULL: it does. From the loop's thread. */
-	bool (*is_ready)(void *ctx);
+	/* The checks of the process, on the loop's thread; NULL: there are none. */
+	struct health_checks (*checks)(void *ctx);
 	void *ctx;
 };
 
