@@ -173,14 +173,12 @@ static void on_shard(void *ctx, const struct shard_note *note)
 	case SHARD_ACTIVE:
 		atomic_store(&worker->active, true);
 		return;
-	case SHARD_DOWN:
-		atomic_store(&worker->active, false);
-		return;
 	case SHARD_META:
 	case SHARD_UP:
 	case SHARD_DRAINING:
 	case SHARD_DRAINED:
 	case SHARD_DOUBT:
+	case SHARD_DOWN:
 	case SHARD_OWN:
 	case SHARD_LOST:
 	case SHARD_FENCED:
