@@ -129,6 +129,9 @@ static bool roles_good(struct world *world, struct convergence_state *state)
 	return found == 3 || BAD(state, "%u of 3 roles have ever been led", found);
 }
 
+_Static_assert((int)TRUTH_CONFIGS == (int)CONFIG_NAME_COUNT,
+               "the truth knows every configuration");
+
 static bool config_good(struct world *world, struct convergence_state *state)
 {
 	PROC_EACH (proc, world)

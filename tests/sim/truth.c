@@ -172,7 +172,7 @@ static void observe_config(struct truth *truth, const struct keys_id *id,
                            const struct kv_event *event)
 {
 	static const char *const names[TRUTH_CONFIGS] = {"coord", "shards", "weights",
-	                                                 "scheduler"};
+	                                                 "scheduler", "access"};
 
 	for (unsigned i = 0; i < TRUTH_CONFIGS; i++)
 		if (pl_span_eq(id->name, pl_span_str(names[i])))

@@ -12,7 +12,7 @@
 struct world;
 
 enum { TRUTH_SHARD_NONE = UINT16_MAX, TRUTH_ROLES_MAX = 4, TRUTH_PINS_MAX = 16 };
-enum { TRUTH_ROLE_SIZE = 32, TRUTH_CONFIGS = 4, TRUTH_TABLES = 8 };
+enum { TRUTH_ROLE_SIZE = 32, TRUTH_CONFIGS = 5, TRUTH_TABLES = 8 };
 
 struct truth_owner {
 	bool exists;
