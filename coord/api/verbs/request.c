@@ -534,8 +534,7 @@ struct request *request_child(struct request *parent)
 	child->verb = parent->verb;
 	child->path = parent->path;
 	child->query = parent->query;
-	child->identity = parent->identity;
-	child->user_name = parent->user_name;
+	child->user_name = parent->user_name; /* the identity may go before the child */
 	pl_arena_init(&child->arena, WRITE_ARENA_CHUNK, REQUEST_ARENA_MAX);
 	pl_buf_init(&child->warnings, 64 << 10);
 	pl_list_init(&child->link);

@@ -208,7 +208,7 @@ static bool record_take(struct token_request *token, struct pl_json root)
 	token->record = (struct token_record){
 		.user = text_of(spec, "user"),
 		.created_ms = api->wall_ms(api->clock_ctx),
-		.by = request->identity->user,
+		.by = request->user_name, /* the identity may go before the answer */
 	};
 	if (names_check(NAMES_TOKEN, token->name, &err) != PL_OK) {
 		answer_fault(token, "metadata.name", err.msg);
