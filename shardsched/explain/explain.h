@@ -119,6 +119,14 @@ void explain_make(struct engine *engine, const struct pod *pod,
 PL_NODISCARD enum pl_code explain_text(const struct explain *explain, struct pl_buf *out);
 /* Adds one JSON object. */
 void explain_json(const struct explain *explain, struct pl_json_out *out);
+/* One who may know of pods of some namespaces only. */
+struct explain_reader {
+	bool (*sees)(void *ctx, struct pl_span namespace);
+	void *ctx;
+};
+/* The same for that reader; NULL: one who sees everything. */
+void explain_json_for(const struct explain *explain, const struct explain_reader *reader,
+                      struct pl_json_out *out);
 /* For Graphviz: the pod, its filters as a sieve, and the nodes that are left. */
 PL_NODISCARD enum pl_code explain_dot(const struct explain *explain, struct pl_buf *out);
 

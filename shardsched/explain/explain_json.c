@@ -221,24 +221,40 @@ static void put_scores(const struct explain *explain, struct pl_json_out *out)
 
 /* -- preemption ---------------------------------------------------------------------- */
 
-static void put_victims(const struct explain *explain, struct pl_json_out *out,
+static bool reader_sees(const struct explain *explain,
+                        const struct explain_reader *reader, uint32_t namespace)
+{
+	return reader == NULL ||
+	       reader->sees(reader->ctx, model_text(explain->model, namespace));
+}
+
+/* A victim that the reader may not see is counted, and not named. */
+static void put_victims(const struct explain *explain,
+                        const struct explain_reader *reader, struct pl_json_out *out,
                         const uint32_t *victim, uint32_t count)
 {
 	pl_json_out_name(out, "victims");
 	pl_json_out_array(out);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct placed_pod *placed = &explain->snapshot->placed[victim[i]];
+		uint32_t namespace = placed->view->spec->namespace;
 
 		pl_json_out_object(out);
-		put_text(explain, out, "namespace", placed->view->spec->namespace);
-		put_text(explain, out, "name", placed->name);
-		pl_json_put_int(out, "priority", placed->view->spec->priority);
+		if (reader_sees(explain, reader, namespace)) {
+			put_text(explain, out, "namespace", namespace);
+			put_text(explain, out, "name", placed->name);
+			pl_json_put_int(out, "priority", placed->view->spec->priority);
+		} else {
+			pl_json_out_name(out, "hidden");
+			pl_json_out_bool(out, true);
+		}
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
 }
 
-static void put_preemption(const struct explain *explain, struct pl_json_out *out)
+static void put_preemption(const struct explain *explain,
+                           const struct explain_reader *reader, struct pl_json_out *out)
 {
 	const struct preempt_outcome *preempt = &explain->decision->preempt;
 
@@ -249,7 +265,7 @@ static void put_preemption(const struct explain *explain, struct pl_json_out *ou
 	if (preempt->code == VERDICT_SUCCESS) {
 		put_node(explain, out, preempt->node);
 		pl_json_put_int(out, "budgetViolations", preempt->violations);
-		put_victims(explain, out, preempt->victim, preempt->victims);
+		put_victims(explain, reader, out, preempt->victim, preempt->victims);
 	}
 	pl_json_out_name(out, "candidates");
 	pl_json_out_array(out);
@@ -259,7 +275,7 @@ static void put_preemption(const struct explain *explain, struct pl_json_out *ou
 		pl_json_out_object(out);
 		put_node(explain, out, each->node);
 		pl_json_put_int(out, "budgetViolations", each->violations);
-		put_victims(explain, out, &preempt->all_victims[each->first],
+		put_victims(explain, reader, out, &preempt->all_victims[each->first],
 		            each->count);
 		pl_json_out_end(out);
 	}
@@ -340,7 +356,8 @@ static void put_warnings(const struct explain *explain, struct pl_json_out *out)
 	pl_json_out_end(out);
 }
 
-void explain_json(const struct explain *explain, struct pl_json_out *out)
+void explain_json_for(const struct explain *explain, const struct explain_reader *reader,
+                      struct pl_json_out *out)
 {
 	const struct engine_decision *decision = explain->decision;
 
@@ -366,6 +383,11 @@ void explain_json(const struct explain *explain, struct pl_json_out *out)
 	put_near(explain, out);
 	put_scores(explain, out);
 	if (decision->tried_preemption)
-		put_preemption(explain, out);
+		put_preemption(explain, reader, out);
 	pl_json_out_end(out);
+}
+
+void explain_json(const struct explain *explain, struct pl_json_out *out)
+{
+	explain_json_for(explain, NULL, out);
 }

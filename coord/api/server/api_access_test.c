@@ -325,6 +325,41 @@ static bool can_i(const char *attributes)
 	return strcmp(text, "true") == 0;
 }
 
+/* -- what is told of other namespaces ------------------------------------------------------ */
+
+#define POD(name, more)                                                  \
+	"{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" more          \
+	"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":" \
+	"{\"requests\":{\"cpu\":\"3\"}}}]}}"
+#define VICTIMS "status.decision.preemption.victims."
+
+T_CASE(an_explanation_names_no_pods_of_other_namespaces)
+{
+	static const char path[] = PLACET "/namespaces/a/explanations/high";
+
+	open_rig();
+	api_rig_node(&rig, "east", "n-1",
+	             "{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}");
+	api_rig_want(&rig, "POST", IN_B "pods", POD("low", ""), 201);
+	api_rig_want(&rig, "POST", IN_B "pods/low/binding",
+	             "{\"target\":{\"name\":\"east:n-1\"}}", 201);
+	api_rig_want(&rig, "POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
+	             "{\"metadata\":{\"name\":\"big\"},\"value\":1000}", 201);
+	api_rig_want(&rig, "POST", IN_A "pods",
+	             POD("high", "\"priorityClassName\":\"big\","), 201);
+	bind_roles("[{\"role\":\"viewer\",\"users\":[\"ann\"],\"namespaces\":[\"a\"]},"
+	           "{\"role\":\"viewer\",\"users\":[\"vera\"]}]",
+	           "ann");
+	api_rig_want(&rig, "GET", path, NULL, 200);
+	T_STR(api_rig_text(&rig, VICTIMS "0.hidden"), "true");
+	T_TRUE(memmem(rig.text.at, rig.text.len, "\"low\"", 5) == NULL);
+	rig.bearer = "vera";
+	api_rig_want(&rig, "GET", path, NULL, 200);
+	T_STR(api_rig_text(&rig, VICTIMS "0.namespace"), "b");
+	T_STR(api_rig_text(&rig, VICTIMS "0.name"), "low");
+	api_rig_close(&rig);
+}
+
 T_CASE(users_are_told_who_they_are)
 {
 	open_rig();

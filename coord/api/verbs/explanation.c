@@ -311,9 +311,33 @@ static void put_message(struct explanation *made)
 		pl_json_put_text(&made->out, "message", pl_buf_span(&made->text));
 }
 
+bool request_may_read(struct request *request, const char *verb, const char *resource,
+                      struct pl_span namespace, struct pl_span name)
+{
+	struct access_attributes asked = {.is_resource = true,
+	                                  .verb = pl_span_str(verb),
+	                                  .resource = pl_span_str(resource),
+	                                  .namespace = namespace,
+	                                  .name = name};
+
+	/* A client that has gone is not answered. */
+	return request->identity == NULL ||
+	       access_allows(request->api->access, request->identity, &asked, NULL);
+}
+
+/* A preemption would have victims in other namespaces. */
+static bool sees_pods(void *ctx, struct pl_span namespace)
+{
+	struct request *request = ctx;
+
+	return pl_span_eq(namespace, request->path.namespace) ||
+	       request_may_read(request, "list", "pods", namespace, (struct pl_span){0});
+}
+
 static void put_decision(struct explanation *made)
 {
 	struct pl_json_out *out = &made->out;
+	const struct explain_reader reader = {sees_pods, made->request};
 
 	pl_json_put_int(out, "nodes", made->explain->nodes);
 	pl_json_put_int(out, "feasible", made->explain->feasible);
@@ -325,7 +349,7 @@ static void put_decision(struct explanation *made)
 	put_queue(made);
 	put_estimate(made);
 	pl_json_out_name(out, "decision");
-	explain_json(made->explain, out);
+	explain_json_for(made->explain, &reader, out);
 }
 
 static void put_explanation(struct explanation *made)

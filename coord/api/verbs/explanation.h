@@ -20,6 +20,11 @@ void request_plan(struct request *request);
 /* POST /apis/placet.io/v1/tokens: the token stands in the answer alone. */
 void request_token(struct request *request);
 
+/* Whether the client may also read what the made object would tell of: a resource of the
+ * group "". */
+bool request_may_read(struct request *request, const char *verb, const char *resource,
+                      struct pl_span namespace, struct pl_span name);
+
 /* The object in JSON that was made, as a Table or whole. */
 void answer_made(struct request *request, int http_status, struct pl_span json);
 

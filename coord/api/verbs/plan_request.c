@@ -220,22 +220,8 @@ static void put_plan(struct plan_request *plan, const struct plan *result)
 	pl_json_out_end(out);
 }
 
-/* A plan tells where pods are: those that it displaces, and those that are there already. */
-static bool may_read(struct request *request, const char *verb, const char *resource,
-                     struct pl_span namespace, struct pl_span name)
-{
-	struct access_attributes asked = {.is_resource = true,
-	                                  .verb = pl_span_str(verb),
-	                                  .resource = pl_span_str(resource),
-	                                  .namespace = namespace,
-	                                  .name = name};
-
-	/* A client that has gone is not answered. */
-	return request->identity == NULL ||
-	       access_allows(request->api->access, request->identity, &asked, NULL);
-}
-
-/* False: it has been answered. */
+/* A plan tells where pods are: those that it displaces, and those that are there already.
+ * False: it has been answered. */
 static bool may_see_pods(struct request *request, const struct plan *result)
 {
 	struct pl_span seen = request->path.namespace;
@@ -246,7 +232,8 @@ static bool may_see_pods(struct request *request, const struct plan *result)
 
 		if (namespace.len == 0 || pl_span_eq(namespace, seen))
 			continue;
-		if (!may_read(request, "list", "pods", namespace, (struct pl_span){0})) {
+		if (!request_may_read(request, "list", "pods", namespace,
+		                      (struct pl_span){0})) {
 			status = status_forbidden(
 				&request->arena, request_about(request),
 				PL_SPAN_LIT("the plan tells of pods in namespaces that "
@@ -518,7 +505,7 @@ static struct pl_span node_named(struct request *request, struct pl_span name)
 	struct object object;
 
 	if (name.len == 0 || name.len >= MEMBER_NAME_SIZE ||
-	    !may_read(request, "get", "nodes", (struct pl_span){0}, name) ||
+	    !request_may_read(request, "get", "nodes", (struct pl_span){0}, name) ||
 	    !source_get(request->api->sources, nodes, (struct pl_span){0}, name, &object))
 		return (struct pl_span){0};
 	return pl_arena_dup(&request->arena, object.part[OBJECT_MAIN]->value);
