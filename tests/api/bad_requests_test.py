@@ -167,7 +167,7 @@ def read_entries(path):
 
 
 def head_of(entry):
-    lines = [f"{entry.method} {entry.path} HTTP/1.1", "Host: placet"]
+    lines = [f"{entry.method} {entry.path} HTTP/1.1", "Host: localhost"]
     headers = dict(entry.headers)
     if entry.body is not None:
         headers.setdefault("Content-Type", "application/json")
@@ -493,7 +493,7 @@ def clients_that_stop_reading_hurt_nobody(rig):
     try:
         for one in sockets:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            one.sendall(f"GET {path}?watch=true HTTP/1.1\r\nHost: placet\r\n\r\n".encode())
+            one.sendall(f"GET {path}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         for number in range(LARGE):
             client.patch(f"{path}/large-{number}", {"data": {"b": "y"}})
         stays_quick(rig, f"{DEAF} clients that do not read")
@@ -510,7 +510,7 @@ def clients_that_stop_reading_hurt_nobody(rig):
 def floods_of_garbage_hurt_nobody(rig):
     """Pipelined requests without an end, of which no answer is read."""
     sockets = connect(rig.port, FLOODS)
-    flood = b"GET /nothing HTTP/1.1\r\nHost: placet\r\n\r\n" * 2000 + b"\xff" * 10000
+    flood = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000 + b"\xff" * 10000
     try:
         for one in sockets:
             one.settimeout(0)

@@ -263,7 +263,7 @@ def no_client_can_write_into_the_metrics(k):
                          b"GET /api/v1/namespaces/default/pods/a/" + path,
                          b"POST /api/v1/namespaces/default/pods/a/" + path,
                          b"GET /metrics?" + path, path + b" /api/v1/pods"):
-                send(k.port, text + b" HTTP/1.1\r\nHost: x\r\nUser-Agent: " + raw +
+                send(k.port, text + b" HTTP/1.1\r\nHost: localhost\r\nUser-Agent: " + raw +
                      b"\r\nConnection: close\r\n\r\n")
     one = k.scrape()
     check_metrics(one.text)
@@ -291,7 +291,7 @@ def a_client_that_hangs_does_not_hold_up_others(k):
         conn.sendall(b"GET /metrics HTTP/1.1\r\n")
         k.scrape(k.alone)
     with socket.create_connection(("127.0.0.1", k.alone)) as conn:
-        conn.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+        conn.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
         k.scrape(k.alone)
 
 

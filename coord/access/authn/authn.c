@@ -357,6 +357,54 @@ static enum pl_code both_denied(const struct pl_err *of_client,
 	                  of_token->msg);
 }
 
+/* "localhost", "127.0.0.1:8080", "[::1]:8080". */
+static bool host_is_loopback(struct pl_span host)
+{
+	const uint8_t *end = host.len == 0 ? NULL : memchr(host.at, ':', host.len);
+
+	if (pl_span_starts(host, PL_SPAN_LIT("[::1]")))
+		return host.len == 5 || host.at[5] == ':';
+	if (end != NULL)
+		host.len = (size_t)(end - host.at);
+	if (pl_span_eq(host, PL_SPAN_LIT("localhost")))
+		return true;
+	for (size_t i = 0; i < host.len; i++)
+		if (host.at[i] != '.' && (host.at[i] < '0' || host.at[i] > '9'))
+			return false;
+	return pl_span_starts(host, PL_SPAN_LIT("127."));
+}
+
+static bool origin_is_loopback(struct pl_span origin)
+{
+	static const char *const schemes[] = {"http://", "https://"};
+
+	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+		struct pl_span scheme = pl_span_str(schemes[i]);
+
+		if (pl_span_starts(origin, scheme))
+			return host_is_loopback(
+				pl_span(origin.at + scheme.len, origin.len - scheme.len));
+	}
+	return false;
+}
+
+/* A browser of this machine sends what pages of the web tell it to: those say where they
+ * are from, and a name of theirs that leads to this machine stands in Host. */
+static bool is_of_foreign_page(const struct http_request *request)
+{
+	for (size_t i = 0; i < request->field_count; i++) {
+		const struct http_field *field = &request->fields[i];
+
+		if (pl_span_eq(field->name, PL_SPAN_LIT("host")) &&
+		    !host_is_loopback(field->value))
+			return true;
+		if (pl_span_eq(field->name, PL_SPAN_LIT("origin")) &&
+		    !origin_is_loopback(field->value))
+			return true;
+	}
+	return false;
+}
+
 enum pl_code authn_identify(struct authn *authn, const struct http_request *request,
                             struct pl_arena *arena, int64_t now_s, struct identity *out,
                             struct pl_err *err)
@@ -379,6 +427,9 @@ enum pl_code authn_identify(struct authn *authn, const struct http_request *requ
 		return both_denied(&of_client, &of_token, err);
 	if (!authn->local)
 		return pl_err_set(err, PL_NOTFOUND, "no credential");
+	if (is_of_foreign_page(request))
+		return pl_err_set(err, PL_DENIED,
+		                  "Host or Origin is not of the loopback");
 	*out = identity_local();
 	return PL_OK;
 }

@@ -134,6 +134,40 @@ T_CASE(without_a_credential_a_client_is_anonymous)
 	down();
 }
 
+T_CASE(pages_of_the_web_are_not_the_local_user)
+{
+	static const struct {
+		const char *name, *value;
+		bool good;
+	} cases[] = {
+		{"host", "127.0.0.1:8080", true},
+		{"host", "127.1.2.3", true},
+		{"host", "localhost:8080", true},
+		{"host", "[::1]:8080", true},
+		{"host", "[::1]", true},
+		{"host", "evil.example:8080", false},
+		{"host", "127.0.0.1.evil.example", false},
+		{"host", "localhost.evil.example", false},
+		{"host", "[::1]evil.example", false},
+		{"host", "10.0.0.1:8080", false},
+		{"origin", "http://localhost:3000", true},
+		{"origin", "https://127.0.0.1", true},
+		{"origin", "https://evil.example", false},
+		{"origin", "null", false},
+	};
+	struct authn_opts opts = {.local = true};
+
+	up();
+	authn_free(authn);
+	T_OK(authn_new(&opts, &authn, &err), &err);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		request.field_count = 0;
+		field(cases[i].name, cases[i].value);
+		T_CODE(identify(), cases[i].good ? PL_OK : PL_DENIED, &err);
+	}
+	down();
+}
+
 T_CASE(a_signed_token_names_its_client)
 {
 	char *token, text[4096];
