@@ -7,7 +7,7 @@ struct health_request {
 	enum health_path path;
 	const char *word;    /* "livez", "readyz" or "healthz" */
 	struct pl_span only; /* one check; at NULL: all */
-	bool verbose;
+	bool verbose, reasons;
 	struct pl_span excluded[HEALTH_EXCLUDED_MAX];
 	unsigned excluded_count;
 };
@@ -113,18 +113,19 @@ static enum pl_code add_check(const struct health_request *request,
 	if (check->good(check->ctx, why))
 		return pl_buf_printf(out, "[+]%s ok\n", check->name);
 	tally->bad++;
-	return pl_buf_printf(out, "[-]%s failed: %s\n", check->name, why);
+	return pl_buf_printf(out, "[-]%s failed: %s\n", check->name,
+	                     request->reasons ? why : "reason withheld");
 }
 
 enum pl_code health_answer(const struct health_checks *checks, size_t lists,
-                           struct pl_span path, struct pl_span query, struct pl_buf *out,
+                           const struct health_question *question, struct pl_buf *out,
                            int *status)
 {
-	struct health_request request = {0};
+	struct health_request request = {.reasons = question->reasons};
 	struct tally tally = {0};
 	enum pl_code code = PL_OK;
 
-	read_request(&request, path, query);
+	read_request(&request, question->path, question->query);
 	for (size_t i = 0; i < lists; i++)
 		for (size_t j = 0; j < checks[i].count && code == PL_OK; j++)
 			code = add_check(&request, &checks[i].at[j], out, &tally);

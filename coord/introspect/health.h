@@ -36,13 +36,19 @@ struct health_checks {
 	size_t count;
 };
 
+struct health_question {
+	struct pl_span path;  /* health_is_path's */
+	struct pl_span query; /* as it was sent */
+	bool reasons; /* why a check failed may be told: it names what is inside */
+};
+
 /* Whether the path is one of health's: "/livez", "/readyz/store", ... */
 bool health_is_path(struct pl_span path);
 
 /* Appends the answer's text to out, which must be empty, and gives its status: 200, 404
- * (there is no such check) or 500. path is health_is_path's; query as it was sent. */
+ * (there is no such check) or 500. */
 PL_NODISCARD enum pl_code health_answer(const struct health_checks *checks, size_t lists,
-                                        struct pl_span path, struct pl_span query,
+                                        const struct health_question *question,
                                         struct pl_buf *out, int *status);
 
 #endif

@@ -28,18 +28,20 @@ static struct health_check shards[] = {
 	{.name = "loop/a-0", .paths = HEALTH_LIVEZ, .good = good},
 };
 
+static bool tells_reasons = true;
+
 static void answers(const char *path, const char *query, int want_status,
                     const char *want)
 {
 	struct health_checks lists[] = {{server, 2}, {shards, 2}};
+	struct health_question question = {pl_span_str(path), pl_span_str(query),
+	                                   tells_reasons};
 	struct pl_buf out;
 	int status = 0;
 
 	pl_buf_init(&out, 4096);
 	T_TRUE(health_is_path(pl_span_str(path)));
-	T_EQ(health_answer(lists, 2, pl_span_str(path), pl_span_str(query), &out,
-	                   &status),
-	     PL_OK);
+	T_EQ(health_answer(lists, 2, &question, &out, &status), PL_OK);
 	T_EQ(status, want_status);
 	T_SPAN(pl_buf_span(&out), pl_span_str(want));
 	pl_buf_done(&out);
@@ -83,6 +85,16 @@ T_CASE(a_bad_check_says_why)
 	        "healthz check failed\n");
 }
 
+T_CASE(strangers_are_told_no_reason)
+{
+	shards_are(false);
+	tells_reasons = false;
+	answers("/readyz", "verbose", 500,
+	        "[+]ping ok\n[+]store ok\n[-]shard/a-0 failed: reason withheld\n"
+	        "readyz check failed\n");
+	tells_reasons = true;
+}
+
 T_CASE(checks_are_excluded_by_name)
 {
 	shards_are(false);
@@ -109,12 +121,12 @@ T_CASE(other_paths_are_not_of_health)
 T_CASE(memory_that_fails_is_told)
 {
 	struct health_checks list = {server, 2};
+	struct health_question question = {PL_SPAN_LIT("/readyz"), PL_SPAN_LIT("verbose"),
+	                                   true};
 	struct pl_buf out;
 	int status = 0;
 
 	pl_buf_init(&out, 8);
-	T_EQ(health_answer(&list, 1, PL_SPAN_LIT("/readyz"), PL_SPAN_LIT("verbose"), &out,
-	                   &status),
-	     PL_LIMIT);
+	T_EQ(health_answer(&list, 1, &question, &out, &status), PL_LIMIT);
 	pl_buf_done(&out);
 }
