@@ -56,6 +56,7 @@ struct http_request {
 	const struct tls_client *client; /* NULL: it showed no certificate */
 	unsigned version;                /* 1 or 2 */
 	bool peer_is_local;              /* loopback */
+	bool body_unread; /* wants_body did not want the body, which is empty then */
 };
 
 /* The first field of that name (lower case). at NULL: none. */
@@ -68,6 +69,9 @@ struct http_server_fns {
 	 * unread_bytes. May be NULL. user: http_exchange_set_user's. */
 	void (*on_room)(void *user, struct http_exchange *exchange);
 	void (*on_gone)(void *user, struct http_exchange *exchange);
+	/* Asked with the first bytes of a body, by the head alone. False: they are dropped as
+	 * they come, and take no memory. May be NULL. */
+	bool (*wants_body)(void *ctx, const struct http_request *request);
 };
 
 /* 0 means the default that the comment gives. */

@@ -128,6 +128,21 @@ static enum pl_code body_add(struct http_exchange *exchange, struct pl_span byte
 	return code;
 }
 
+static bool body_wanted(struct http_exchange *exchange)
+{
+	struct http_server *server = exchange->conn->server;
+
+	if (exchange->body_asked || server->fns.wants_body == NULL)
+		return !exchange->request.body_unread;
+	exchange->body_asked = true;
+	if (server->fns.wants_body(server->ctx, &exchange->request))
+		return true;
+	exchange->request.body_unread = true;
+	http_gzip_free(exchange->gunzip);
+	exchange->gunzip = NULL;
+	return false;
+}
+
 bool http_exchange_add_body(struct http_exchange *exchange, struct pl_span bytes)
 {
 	struct http_fault fault = {503, "there is no memory for the request's body"};
@@ -135,6 +150,8 @@ bool http_exchange_add_body(struct http_exchange *exchange, struct pl_span bytes
 
 	if (exchange->state != HTTP_EXCHANGE_RECEIVING)
 		return false;
+	if (!body_wanted(exchange))
+		return true;
 	code = body_add(exchange, bytes);
 	if (code == PL_OK)
 		return true;

@@ -102,6 +102,7 @@ struct http_exchange {
 	bool full;    /* on_room is due when bytes have left */
 	bool is_head, accepts_gzip, old; /* old: HTTP/1.0 */
 	bool keep_alive, chunked;
+	bool body_asked; /* wants_body was, if there is one */
 	struct http_field fields[];
 };
 

@@ -121,6 +121,27 @@ T_CASE(without_a_credential_there_is_health_only)
 	api_rig_close(&rig);
 }
 
+T_CASE(bodies_of_strangers_take_no_room)
+{
+	const struct api_server_opts opts = {
+		.identifier = {of_request, of_token, NULL},
+		.limits = {.bodies_bytes = 100},
+	};
+	char body[400] = CONFIGMAP("c");
+
+	memset(body + strlen(body), ' ', sizeof body - 1 - strlen(body));
+	api_rig_open_with(&rig, 4, &opts);
+	api_rig_want(&rig, "POST", IN_A "configmaps", body, 503);
+	rig.bearer = NULL;
+	api_rig_want(&rig, "POST", IN_A "configmaps", body, 401);
+	rig.bearer = "ann";
+	api_rig_want(&rig, "POST", IN_A "configmaps", body, 503);
+	revoked = "ann";
+	api_rig_want(&rig, "POST", IN_A "configmaps", body, 401);
+	revoked = NULL;
+	api_rig_close(&rig);
+}
+
 T_CASE(a_user_without_a_role_sees_what_there_is_only)
 {
 	open_rig();

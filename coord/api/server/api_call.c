@@ -102,6 +102,21 @@ static uint64_t refuse_held(struct api_server *server, uint64_t now)
 
 /* -- who ------------------------------------------------------------------------------------ */
 
+bool api_client_is_known(struct api_server *server, const struct http_request *http)
+{
+	const struct api *api = &server->api;
+	struct identity identity;
+	struct pl_arena arena;
+	bool known;
+
+	pl_arena_init(&arena, 2048, ARENA_BYTES_MAX);
+	known = api->identifier.of_request(api->identifier.ctx, http, &arena,
+	                                   api->wall_ms(api->clock_ctx) / 1000, &identity,
+	                                   NULL) == PL_OK;
+	pl_arena_done(&arena);
+	return known;
+}
+
 /* False: it has been refused. */
 static bool identify(struct api_call *call)
 {
@@ -115,6 +130,9 @@ static bool identify(struct api_call *call)
 		call->sender = identity_anonymous();
 		code = pl_err_set(&err, PL_DENIED, "no credential");
 	}
+	if (code == PL_OK && call->http->body_unread)
+		code = pl_err_set(&err, PL_UNAVAIL,
+		                  "the credential was not good when the body came");
 	if (code != PL_OK) {
 		refuse_credential(call, code, &err);
 		return false;

@@ -6,7 +6,8 @@
  *	                  `--------------'-----------'-----------'------ answered --> on_gone
  *
  * Invariants:
- *  - Nothing but health is answered to a client that shows no good credential, nothing else
+ *  - Nothing but health is answered to a client that shows no good credential, and no body
+ *    of it is kept; nothing else
  *    than 403 to one that may not, and it is not told whether the object exists.
  *  - What a client may is asked with what its request will do (request_attributes).
  *  - A watch whose client may no longer, or whose credential is no longer good, is ended: at
@@ -54,6 +55,8 @@ struct api_call {
 	char id[API_CALL_ID_SIZE];
 };
 
+/* Whether the client shows a good credential now. */
+bool api_client_is_known(struct api_server *server, const struct http_request *http);
 /* Takes the exchange up. */
 void api_call_begin(struct api_server *server, struct http_exchange *exchange,
                     const struct http_request *http);

@@ -476,6 +476,12 @@ static void on_request(void *ctx, struct http_exchange *exchange,
 	api_call_begin(ctx, exchange, request);
 }
 
+/* Strangers could fill the room of all bodies. */
+static bool wants_body(void *ctx, const struct http_request *request)
+{
+	return api_client_is_known(ctx, request);
+}
+
 static void on_room(void *user, struct http_exchange *exchange)
 {
 	(void)exchange;
@@ -493,8 +499,10 @@ static void on_gone(void *user, struct http_exchange *exchange)
 enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts,
                              struct api_server **out, struct pl_err *err)
 {
-	static const struct http_server_fns fns = {
-		.on_request = on_request, .on_room = on_room, .on_gone = on_gone};
+	static const struct http_server_fns fns = {.on_request = on_request,
+	                                           .on_room = on_room,
+	                                           .on_gone = on_gone,
+	                                           .wants_body = wants_body};
 	struct http_server_opts http = {.host = opts->host,
 	                                .port = opts->port,
 	                                .tls = opts->tls,

@@ -12,7 +12,6 @@ enum {
 	STORE_SILENT_MS = 5000, /* the store has not answered for so long: not ready */
 	PROFILE_SECONDS = 30,   /* of a request that does not say how long */
 	TEXT_MAX = 1 << 20,
-	IDENTITY_ARENA_MAX = 4 << 20,
 };
 
 static void answer_text(struct http_exchange *exchange, int status, struct pl_span body)
@@ -93,26 +92,11 @@ void api_server_checks(struct api_server *server,
 
 /* Reasons name addresses and shards, which are no business of a client without a
  * credential. */
-static bool is_known(struct api_server *server, const struct http_request *request)
-{
-	const struct api *api = &server->api;
-	struct identity identity;
-	struct pl_arena arena;
-	bool known;
-
-	pl_arena_init(&arena, 0, IDENTITY_ARENA_MAX);
-	known = api->identifier.of_request(api->identifier.ctx, request, &arena,
-	                                   api->wall_ms(api->clock_ctx) / 1000, &identity,
-	                                   NULL) == PL_OK;
-	pl_arena_done(&arena);
-	return known;
-}
-
 void route_health(struct api_server *server, struct http_exchange *exchange,
                   const struct http_request *request)
 {
 	const struct health_question question = {request->path, request->query,
-	                                         is_known(server, request)};
+	                                         api_client_is_known(server, request)};
 	struct health_check own[API_SERVER_CHECKS];
 	struct health_checks lists[] = {{own, API_SERVER_CHECKS},
 	                                server->opts.process.checks};
