@@ -381,6 +381,57 @@ T_CASE(an_explanation_names_no_pods_of_other_namespaces)
 	api_rig_close(&rig);
 }
 
+/* -- places that are few ---------------------------------------------------------------- */
+
+#define MANY                                                                           \
+	"{\"spec\":{\"objects\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"," \
+	"\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":5000,\"selector\":{"     \
+	"\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":{"      \
+	"\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}]}}"
+
+static void on_plan_end(void *ctx, const struct http_end *end)
+{
+	*(int *)ctx = end->answer.status;
+	uv_stop(&rig.loop);
+}
+
+static void start_plan(const char *bearer, int *status)
+{
+	const struct http_header headers[] = {{"content-type", "application/json"},
+	                                      {"authorization", bearer}};
+	char url[200];
+	struct http_call_opts opts = {.method = "POST",
+	                              .url = url,
+	                              .headers = headers,
+	                              .header_count = 2,
+	                              .body = PL_SPAN_LIT(MANY),
+	                              .timeout_ms = 60000,
+	                              .on_end = on_plan_end,
+	                              .ctx = status};
+	struct http_call *call;
+	struct pl_err err = {0};
+
+	*status = 0;
+	(void)snprintf(url, sizeof url, "%s" PLACET "/namespaces/a/plans", rig.base);
+	T_OK(http_call_start(rig.http, &opts, &call, &err), &err);
+}
+
+T_CASE(one_user_leaves_a_place_for_the_plans_of_others)
+{
+	int status[3];
+
+	open_rig();
+	bind_roles("[{\"role\":\"editor\",\"users\":[\"ann\",\"bob\"]}]", "ann");
+	start_plan("Bearer ann", &status[0]);
+	start_plan("Bearer ann", &status[1]);
+	start_plan("Bearer bob", &status[2]);
+	while (status[0] == 0 || status[1] == 0 || status[2] == 0)
+		(void)uv_run(&rig.loop, UV_RUN_DEFAULT);
+	T_EQ(status[0] + status[1], 201 + 429);
+	T_EQ(status[2], 201);
+	api_rig_close(&rig);
+}
+
 T_CASE(users_are_told_who_they_are)
 {
 	open_rig();

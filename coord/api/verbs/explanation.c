@@ -311,6 +311,23 @@ static void put_message(struct explanation *made)
 		pl_json_put_text(&made->out, "message", pl_buf_span(&made->text));
 }
 
+bool request_has_its_share(struct request *request,
+                           void (*abandon)(struct request *request), unsigned taken,
+                           unsigned max)
+{
+	unsigned own = 0;
+
+	if (taken + 1 < max || identity_in_group(request->identity, IDENTITY_MASTERS))
+		return false;
+	PL_LIST_EACH (link, &request->api->requests) {
+		const struct request *other = PL_LIST_ITEM(link, struct request, link);
+
+		own += other->abandon == abandon &&
+		       pl_span_eq(other->user_name, request->user_name);
+	}
+	return own + 1 >= max;
+}
+
 bool request_may_read(struct request *request, const char *verb, const char *resource,
                       struct pl_span namespace, struct pl_span name)
 {
@@ -457,7 +474,8 @@ void request_explain(struct request *request)
 		answer_status(request, &status);
 		return;
 	}
-	if (api->explaining >= EXPLANATIONS_MAX) {
+	if (api->explaining >= EXPLANATIONS_MAX ||
+	    request_has_its_share(request, abandon, api->explaining, EXPLANATIONS_MAX)) {
 		status = status_too_many_requests(
 			PL_SPAN_LIT("too many explanations are being made"), 1);
 		answer_status(request, &status);

@@ -20,6 +20,12 @@ void request_plan(struct request *request);
 /* POST /apis/placet.io/v1/tokens: the token stands in the answer alone. */
 void request_token(struct request *request);
 
+/* Whether of max places, of which so many are taken, the user has all but one: that is for
+ * others. abandon: of the requests that have them. */
+bool request_has_its_share(struct request *request,
+                           void (*abandon)(struct request *request), unsigned taken,
+                           unsigned max);
+
 /* Whether the client may also read what the made object would tell of: a resource of the
  * group "". */
 bool request_may_read(struct request *request, const char *verb, const char *resource,

@@ -613,7 +613,8 @@ void request_plan(struct request *request)
 		answer_status(request, &status);
 		return;
 	}
-	if (api->planning >= PLANS_MAX) {
+	if (api->planning >= PLANS_MAX ||
+	    request_has_its_share(request, abandon, api->planning, PLANS_MAX)) {
 		status = status_too_many_requests(
 			PL_SPAN_LIT("too many plans are being made"), 1);
 		answer_status(request, &status);
