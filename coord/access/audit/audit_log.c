@@ -32,6 +32,8 @@ struct audit_log {
 	int fd;
 	uint64_t size;
 	bool failing; /* the last write failed, and that was logged */
+	bool grows;   /* the full file could not be renamed, and gets these lines, too */
+	bool stuck;   /* the same, and that was logged */
 };
 
 /* -- the file ----------------------------------------------------------------------------- */
@@ -52,6 +54,7 @@ static bool file_open(struct audit_log *log)
 static void file_rotate(struct audit_log *log)
 {
 	char from[PATH_SIZE + 16], to[PATH_SIZE + 16];
+	int rc = 0;
 
 	for (uint32_t i = log->keep; i > 0; i--) {
 		(void)snprintf(to, sizeof to, "%s.%u", log->path, (unsigned)i);
@@ -60,8 +63,16 @@ static void file_rotate(struct audit_log *log)
 			               (unsigned)(i - 1));
 		else
 			(void)snprintf(from, sizeof from, "%s", log->path);
-		(void)rename(from, to);
+		rc = rename(from, to); /* the last one counts: the older may be missing */
 	}
+	/* A file that somebody has taken away is made anew. */
+	log->grows = rc != 0 && errno != ENOENT;
+	if (log->grows && !log->stuck)
+		PL_LOG(PL_LOG_ERROR, "audit.failed", pl_log_str("file", log->path),
+		       pl_log_str("why", strerror(errno)));
+	log->stuck = log->grows;
+	if (log->grows)
+		return;
 	(void)close(log->fd);
 	log->fd = -1;
 	(void)pthread_mutex_lock(&log->lock);
@@ -90,6 +101,8 @@ static struct pl_span lines_that_fit(const struct audit_log *log, struct pl_span
 	uint64_t room = log->size < log->file_bytes ? log->file_bytes - log->size : 0;
 	size_t fit = 0;
 
+	if (log->grows)
+		return bytes;
 	for (size_t i = 0; i < bytes.len; i++) {
 		if (bytes.at[i] != '\n')
 			continue;
@@ -127,10 +140,11 @@ static void lines_lost(struct audit_log *log, struct pl_span bytes)
 
 static void write_lines(struct audit_log *log, struct pl_span bytes)
 {
+	log->grows = false;
 	while (bytes.len > 0) {
 		struct pl_span part;
 
-		if (log->fd >= 0 && log->size >= log->file_bytes)
+		if (log->fd >= 0 && log->size >= log->file_bytes && !log->grows)
 			file_rotate(log);
 		if (log->fd < 0 && !file_open(log)) {
 			lines_lost(log, bytes);
@@ -138,7 +152,8 @@ static void write_lines(struct audit_log *log, struct pl_span bytes)
 		}
 		part = lines_that_fit(log, bytes);
 		/* A file that is nearly full is full for a line that would pass its end. */
-		if (log->size > 0 && log->size + part.len > log->file_bytes) {
+		if (log->size > 0 && log->size + part.len > log->file_bytes &&
+		    !log->grows) {
 			log->size = log->file_bytes;
 			continue;
 		}

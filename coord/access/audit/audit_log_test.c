@@ -216,6 +216,32 @@ T_CASE(lines_are_written_and_files_kept)
 	T_EQ(lines_in(""), kept + 1);
 }
 
+T_CASE(a_file_that_can_not_be_renamed_grows)
+{
+	char older[300], line[4096];
+	struct audit_event event = event_of("web");
+	struct audit_log_counts counts;
+	struct audit_log *log;
+	unsigned lines = 0;
+	FILE *file;
+
+	begin();
+	(void)snprintf(older, sizeof older, "%s.1", path);
+	T_EQ(mkdir(older, 0700), 0);
+	log = open_log(1000, 1, 0);
+	for (unsigned i = 0; i < 20; i++)
+		audit_log_add(log, &event);
+	audit_log_counts(log, &counts);
+	T_EQ(counts.dropped, 0);
+	audit_log_close(log);
+	file = fopen(path, "re");
+	T_TRUE(file != NULL);
+	while (fgets(line, sizeof line, file) != NULL)
+		lines++;
+	(void)fclose(file);
+	T_EQ(lines, 20);
+}
+
 T_CASE(the_file_is_the_owners)
 {
 	struct stat about;
