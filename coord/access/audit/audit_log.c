@@ -65,7 +65,7 @@ static void file_rotate(struct audit_log *log)
 			(void)snprintf(from, sizeof from, "%s", log->path);
 		rc = rename(from, to); /* the last one counts: the older may be missing */
 	}
-	/* A file that somebody has taken away is made anew. */
+	/* A file that was taken away is made anew. */
 	log->grows = rc != 0 && errno != ENOENT;
 	if (log->grows && !log->stuck)
 		PL_LOG(PL_LOG_ERROR, "audit.failed", pl_log_str("file", log->path),
@@ -232,6 +232,16 @@ void audit_log_add(struct audit_log *log, const struct audit_event *event)
 		log->counts.dropped++;
 		log->unreported++;
 	}
+	(void)pthread_mutex_unlock(&log->lock);
+}
+
+void audit_log_skip(struct audit_log *log)
+{
+	if (log == NULL)
+		return;
+	(void)pthread_mutex_lock(&log->lock);
+	log->counts.dropped++;
+	log->unreported++;
 	(void)pthread_mutex_unlock(&log->lock);
 }
 

@@ -34,6 +34,9 @@ void audit_log_close(struct audit_log *log);
 /* Called by one thread. log NULL: nothing. */
 void audit_log_add(struct audit_log *log, const struct audit_event *event);
 
+/* Counts a line as dropped that was not to be written. log NULL: nothing. */
+void audit_log_skip(struct audit_log *log);
+
 struct audit_log_counts {
 	uint64_t lines, dropped, failed; /* failed: writes */
 	uint64_t rotations;

@@ -658,3 +658,19 @@ T_CASE(changes_and_refusals_are_told)
 	T_STR(audit_row(7), "ann delete configmaps c 200 -");
 	T_STR(audit_row(8), "");
 }
+
+T_CASE(strangers_can_not_fill_the_audit)
+{
+	struct api_server_opts opts = {.audit = open_audit()};
+	struct audit_log_counts counts;
+
+	open_with(&opts);
+	rig.bearer = NULL;
+	for (unsigned i = 0; i < 400; i++)
+		api_rig_want(&rig, "GET", "/metrics", NULL, 401);
+	api_rig_close(&rig);
+	audit_log_counts(opts.audit, &counts);
+	T_TRUE(counts.dropped > 0 && counts.lines >= 2);
+	T_EQ(counts.lines + counts.dropped, 402);
+	audit_log_close(opts.audit);
+}

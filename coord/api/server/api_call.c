@@ -334,6 +334,23 @@ static struct pl_span name_of(const struct api_call *call)
 	return name;
 }
 
+static bool stranger_has_line(struct api_server *server)
+{
+	uint64_t now = now_ms(server);
+	uint64_t earned = (now - server->strangers_ms) * API_CALL_STRANGERS_PER_S / 1000;
+
+	if (earned > 0) {
+		server->strangers_ms = now;
+		server->strangers = earned > API_CALL_STRANGERS_MAX - server->strangers
+		                            ? API_CALL_STRANGERS_MAX
+		                            : server->strangers + (uint32_t)earned;
+	}
+	if (server->strangers == 0)
+		return false;
+	server->strangers--;
+	return true;
+}
+
 static void audit(struct api_call *call)
 {
 	struct access_attributes asked = call->asked;
@@ -353,6 +370,10 @@ static void audit(struct api_call *call)
 	if (call->server->opts.audit == NULL ||
 	    (!call->refused && is_read(call) && !call->server->opts.audit_reads))
 		return;
+	if (!call->identified && !stranger_has_line(call->server)) {
+		audit_log_skip(call->server->opts.audit);
+		return;
+	}
 	asked.name = name_of(call);
 	audit_log_add(call->server->opts.audit, &event);
 }

@@ -31,6 +31,10 @@ enum {
 	 * So many are; further ones are answered at once. */
 	API_CALL_HOLD_MS = 100,
 	API_CALL_HELD_MAX = 1000,
+	/* Lines of the audit about clients without a good credential: further ones are only
+	 * counted, or anybody could turn all files of the log over. */
+	API_CALL_STRANGERS_PER_S = 10,
+	API_CALL_STRANGERS_MAX = 100,
 };
 
 struct api_server;

@@ -41,7 +41,10 @@ struct api_server {
 	struct metric_set *metrics; /* requests are counted in it; NULL: no memory */
 	struct pl_timer timer;
 	struct kv_call *call;
-	bool access_log;                 /* each request is logged */
+	uint64_t strangers_ms; /* when the lines below were counted last */
+	uint32_t
+		strangers; /* lines that refusals of strangers may have in the audit now */
+	bool access_log;   /* each request is logged */
 	uint64_t store_ms;               /* when the store has answered last; 0: never */
 	char store_why[HEALTH_WHY_SIZE]; /* the last failure since then */
 	uv_idle_t idle; /* runs while calls have their turn; closed as the last thing of a
