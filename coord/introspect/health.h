@@ -39,7 +39,7 @@ struct health_checks {
 struct health_question {
 	struct pl_span path;  /* health_is_path's */
 	struct pl_span query; /* as it was sent */
-	bool reasons; /* why a check failed may be told: it names what is inside */
+	bool reasons; /* why a check failed may be told: reasons name what is inside */
 };
 
 /* Whether the path is one of health's: "/livez", "/readyz/store", ... */

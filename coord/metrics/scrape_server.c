@@ -27,6 +27,9 @@ static void answer_health(const struct scrape_server *server,
 {
 	const struct http_field type = {PL_SPAN_LIT("content-type"),
 	                                PL_SPAN_LIT("text/plain; charset=utf-8")};
+	const struct health_question question = {.path = request->path,
+	                                         .query = request->query,
+	                                         .reasons = request->peer_is_local};
 	struct health_checks checks = {0};
 	struct pl_buf out;
 	int status;
@@ -34,8 +37,7 @@ static void answer_health(const struct scrape_server *server,
 	if (server->opts.checks != NULL)
 		checks = server->opts.checks(server->opts.ctx);
 	pl_buf_init(&out, HEALTH_MAX);
-	if (health_answer(&checks, 1, request->path, request->query, &out, &status) ==
-	    PL_OK)
+	if (health_answer(&checks, 1, &question, &out, &status) == PL_OK)
 		http_respond(exchange, status, &type, 1, pl_buf_span(&out));
 	else
 		http_exchange_cut(exchange);

@@ -30,8 +30,8 @@ class IntrospectRig(AccessRig):
     def logged(self):
         return self.log("placetd").stat().st_size
 
-    def checks(self, path):
-        code, text = Client(self).status("GET", path)
+    def checks(self, path, client=None):
+        code, text = (client or self.operator).status("GET", path)
         return code, dict(line[3:].split(" ", 1) for line in text.splitlines()
                           if line[:3] in ("[+]", "[-]"))
 
@@ -48,11 +48,13 @@ def readiness_tells_the_truth(rig):
     try:
         rig.event("shard.down", behind)
         code, checks = rig.checks("/readyz")
+        strangers = rig.checks("/readyz", Client(rig))
     finally:
         rig.processes["etcd"].send_signal(signal.SIGCONT)
     equal(code, 500)
     has(checks["store"], "failed: the store has not answered for")
     has(checks["shard/placetd-0"] + checks["shard/placetd-1"], "failed: the shard")
+    equal((strangers[0], strangers[1]["store"]), (500, "failed: reason withheld"))
     equal(rig.checks("/livez?verbose"), (200, {"ping": "ok", "loop/placetd-0": "ok",
                                                "loop/placetd-1": "ok"}))
     rig.until(lambda: rig.checks("/readyz")[0] == 200, "it is ready again", 40)
