@@ -105,8 +105,10 @@ static struct owned_fields fields_added(struct field_maker *maker,
                                         struct schema_slot slot,
                                         const struct cJSON *after)
 {
-	enum slot_form form = slot_form(slot, value_of(after));
+	enum slot_form form;
 
+	PL_ASSERT(after != NULL);
+	form = slot_form(slot, value_of(after));
 	if (maker->failed || form == SLOT_LEAF || after->child == NULL ||
 	    !typed_fits(form, after))
 		return (struct owned_fields){0};

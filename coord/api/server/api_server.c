@@ -496,6 +496,48 @@ static void on_gone(void *user, struct http_exchange *exchange)
 		api_call_gone(user);
 }
 
+/* The parts that need no clean-up. */
+static void init_parts(struct api_server *server, uv_loop_t *loop,
+                       const struct api_server_opts *opts)
+{
+	server->loop = loop;
+	server->opts = *opts;
+	if (server->opts.stop_ms == 0)
+		server->opts.stop_ms = STOP_MS;
+	server->api = (struct api){.kv = opts->kv,
+	                           .sources = &server->sources,
+	                           .hub = &server->hub,
+	                           .wall_ms = wall_ms,
+	                           .now_ms = now_ms,
+	                           .clock_ctx = server};
+	pl_rng_init(&server->api.rng,
+	            opts->seed != 0 ? opts->seed
+	                            : uv_hrtime() ^ (uint64_t)pl_clock_wall_ms());
+	pl_list_init(&server->calls);
+	pl_list_init(&server->held);
+	followed_access_init(&server->access);
+	flow_init(&server->flow, &server->access.document.limits);
+}
+
+static enum pl_code open_parts(struct api_server *server, struct pl_err *err)
+{
+	struct pl_timers *timers = kv_timers(server->opts.kv);
+
+	if (api_open(&server->api, err) != PL_OK)
+		return err->code;
+	server->api.access = &server->access.document;
+	server->api.identifier = server->opts.identifier;
+	if (server->opts.identifier.of_request == NULL)
+		server->api.identifier = (struct request_identifier){
+			identify_local, identify_no_token, NULL};
+	if (pl_timer_init(&server->timer, timers, on_timer, server) == PL_OK &&
+	    pl_timer_init(&server->turns, timers, on_turns_timer, server) == PL_OK)
+		return PL_OK;
+	pl_timer_done(&server->timer);
+	api_close(&server->api);
+	return pl_err_set(err, PL_NOMEM, "an API server");
+}
+
 enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts,
                              struct api_server **out, struct pl_err *err)
 {
@@ -511,44 +553,10 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 
 	if (server == NULL)
 		return pl_err_set(err, PL_NOMEM, "an API server");
-	server->loop = loop;
-	server->opts = *opts;
-	if (server->opts.stop_ms == 0)
-		server->opts.stop_ms = STOP_MS;
-	server->api = (struct api){.kv = opts->kv,
-	                           .sources = &server->sources,
-	                           .hub = &server->hub,
-	                           .wall_ms = wall_ms,
-	                           .now_ms = now_ms,
-	                           .clock_ctx = server};
-	pl_rng_init(&server->api.rng,
-	            opts->seed != 0 ? opts->seed
-	                            : uv_hrtime() ^ (uint64_t)pl_clock_wall_ms());
-	if (api_open(&server->api, err) != PL_OK) {
+	init_parts(server, loop, opts);
+	if (open_parts(server, err) != PL_OK) {
 		free(server);
 		return err->code;
-	}
-	pl_list_init(&server->calls);
-	pl_list_init(&server->held);
-	followed_access_init(&server->access);
-	flow_init(&server->flow, &server->access.document.limits);
-	server->api.access = &server->access.document;
-	server->api.identifier = opts->identifier;
-	if (opts->identifier.of_request == NULL)
-		server->api.identifier = (struct request_identifier){
-			identify_local, identify_no_token, NULL};
-	if (pl_timer_init(&server->timer, kv_timers(opts->kv), on_timer, server) !=
-	    PL_OK) {
-		api_close(&server->api);
-		free(server);
-		return pl_err_set(err, PL_NOMEM, "an API server");
-	}
-	if (pl_timer_init(&server->turns, kv_timers(opts->kv), on_turns_timer, server) !=
-	    PL_OK) {
-		pl_timer_done(&server->timer);
-		api_close(&server->api);
-		free(server);
-		return pl_err_set(err, PL_NOMEM, "an API server");
 	}
 	if (http_server_open(loop, &http, &fns, server, &server->http, err) != PL_OK) {
 		pl_timer_done(&server->turns);
