@@ -10,10 +10,12 @@ static char url[64], address[64];
 /* The rig's command is placetd for this one. */
 static void start(struct placet_running *running, const char *const args[])
 {
+	const char *placetd = getenv("PLACETD"), *command = getenv("PLACET");
 	char placet[512];
 
-	(void)snprintf(placet, sizeof placet, "%s", getenv("PLACET"));
-	T_EQ(setenv("PLACET", getenv("PLACETD"), 1), 0);
+	T_TRUE(placetd != NULL && command != NULL);
+	(void)snprintf(placet, sizeof placet, "%s", command);
+	T_EQ(setenv("PLACET", placetd, 1), 0);
 	placet_start(running, args);
 	T_EQ(setenv("PLACET", placet, 1), 0);
 }

@@ -43,7 +43,7 @@ static bool loop_turns(void *ctx, char why[HEALTH_WHY_SIZE])
 static void add_checks(struct tell *tell, unsigned number)
 {
 	struct worker *worker = &tell->worker[number];
-	struct health_check *check = &tell->check[2 * number];
+	struct health_check *check = &tell->check[2 * (size_t)number];
 
 	check[0] = (struct health_check){
 		.paths = HEALTH_READYZ, .good = holds_lease, .ctx = worker};

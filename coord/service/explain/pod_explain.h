@@ -63,7 +63,7 @@ struct pod_explain_opts {
 PL_NODISCARD enum pl_code pod_explain_start(const struct service *service,
                                             const struct pod_explain_opts *opts,
                                             struct pod_explain **out, struct pl_err *err);
-void pod_explain_cancel(struct pod_explain *explain);
+void pod_explain_cancel(struct pod_explain *op);
 
 /* Writes one JSON object, "kind":"PodExplanation". */
 void pod_explanation_json(const struct pod_explanation *pod,

@@ -98,15 +98,16 @@ static enum pl_code settle_change(struct pod_batch *batch, struct batch_pod *pod
 	    (pod->kind != POD_BINDING && pod->kind != POD_EDIT_PLACED))
 		return code;
 	code = node_get(batch, at, &node, &why);
-	if (code == PL_NOMEM)
+	if (code == PL_NOMEM) {
 		*err = why;
-	else if (code != PL_OK)
-		code = pod_refuse(batch, pod, POD_REFUSAL_NODE, why.msg, err);
-	else
-		pod->node = (uint32_t)(node - batch->node);
-	if (code == PL_OK && pod->node != POD_BATCH_NO_NODE)
-		node->binds |= pod->kind == POD_BINDING;
-	return code;
+		return code;
+	}
+	if (code != PL_OK)
+		return pod_refuse(batch, pod, POD_REFUSAL_NODE, why.msg, err);
+	PL_ASSERT(node != NULL);
+	pod->node = (uint32_t)(node - batch->node);
+	node->binds |= pod->kind == POD_BINDING;
+	return PL_OK;
 }
 
 enum pl_code pod_batch_add(struct pod_batch *batch, const struct pod_change *change,
