@@ -6,13 +6,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/base/log.h"
 
-enum { FILE_MIB = 100, KEEP = 10, QUEUE_BYTES = 16 << 20, PATH_SIZE = 4096 };
+enum {
+	FILE_MIB = 100,
+	KEEP = 10,
+	QUEUE_BYTES = 16 << 20,
+	PATH_SIZE = 4096,
+	/* Lines are written together, so that a flood of them costs few wake-ups. */
+	GATHER_BYTES = 64 << 10,
+	GATHER_MS = 20,
+};
 
 struct audit_log {
 	char path[PATH_SIZE];
@@ -168,6 +177,22 @@ static void write_lines(struct audit_log *log, struct pl_span bytes)
 
 /* -- the thread ------------------------------------------------------------------------------- */
 
+/* Waits a moment for lines that follow the first one. The lock is held. */
+static void gather_lines(struct audit_log *log)
+{
+	struct timespec until;
+	int rc = 0;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += GATHER_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	while (log->queue.len < GATHER_BYTES && !log->stop && rc == 0)
+		rc = pthread_cond_timedwait(&log->some, &log->lock, &until);
+}
+
 /* False: there is nothing left, and the log closes. */
 static bool take_lines(struct audit_log *log)
 {
@@ -177,6 +202,7 @@ static bool take_lines(struct audit_log *log)
 	(void)pthread_mutex_lock(&log->lock);
 	while (log->queue.len == 0 && !log->stop)
 		(void)pthread_cond_wait(&log->some, &log->lock);
+	gather_lines(log);
 	some = log->queue.len > 0;
 	log->work = log->queue;
 	log->queue = empty;
@@ -217,17 +243,21 @@ static enum pl_code queue_line(struct audit_log *log, int64_t at_ms)
 void audit_log_add(struct audit_log *log, const struct audit_event *event)
 {
 	enum pl_code code;
+	size_t before;
 
 	if (log == NULL)
 		return;
 	pl_buf_clear(&log->line, 4096);
 	code = audit_line(event, &log->line);
 	(void)pthread_mutex_lock(&log->lock);
+	before = log->queue.len;
 	if (code == PL_OK)
 		code = queue_line(log, event->at_ms);
 	if (code == PL_OK) {
 		log->counts.lines++;
-		(void)pthread_cond_signal(&log->some);
+		if (before == 0 ||
+		    (before < GATHER_BYTES && log->queue.len >= GATHER_BYTES))
+			(void)pthread_cond_signal(&log->some);
 	} else {
 		log->counts.dropped++;
 		log->unreported++;
@@ -267,6 +297,16 @@ static void log_free(struct audit_log *log)
 	free(log);
 }
 
+static void cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t monotonic;
+
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(cond, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+}
+
 enum pl_code audit_log_open(const struct audit_log_opts *opts, struct audit_log **out,
                             struct pl_err *err)
 {
@@ -285,7 +325,7 @@ enum pl_code audit_log_open(const struct audit_log_opts *opts, struct audit_log 
 	pl_buf_init(&log->queue, queue_bytes);
 	pl_buf_init(&log->work, queue_bytes);
 	(void)pthread_mutex_init(&log->lock, NULL);
-	(void)pthread_cond_init(&log->some, NULL);
+	cond_init(&log->some);
 	if ((size_t)snprintf(log->path, sizeof log->path, "%s", opts->path) >=
 	    sizeof log->path) {
 		log_free(log);
