@@ -20,7 +20,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 
-from rig import RestClient, Rig  # noqa: E402
+from rig import RestClient, Rig, await_line  # noqa: E402
 from tap import SLOW, fail  # noqa: E402
 
 TOKENS = {"vera": "vera-static-token", "op": "op-static-token", "flood": "flood-static-token",
@@ -182,8 +182,9 @@ class AccessRig(Rig):
                 self.audit_file.read_text().splitlines()[after:]]
 
     def audit_of(self, audit_id):
-        """The line of a call, once it is there."""
-        def found():
-            return [line for line in self.audit_lines() if line.get("id") == audit_id]
+        """The line of a call, once it is there: lines are written a moment later."""
+        def found(text):
+            line = json.loads(text)
+            return line if line.get("id") == audit_id else None
 
-        return self.until(found, f"the audit has {audit_id}")[0]
+        return await_line(self.audit_file, self.processes["placetd"], found)
