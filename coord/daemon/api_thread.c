@@ -1,9 +1,5 @@
 #include "coord/daemon/api_thread.h"
 
-#include <errno.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include "coord/connect/version.h"
 #include "coord/metrics/collect.h"
 #include "store/base/log.h"
@@ -207,27 +203,11 @@ static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
 	return PL_OK;
 }
 
-enum { NICER = 5 };
-
-/* Shards of the process come first: the thread gets a third of what one of them gets where
- * there are not enough cores for all. On Linux each thread has a priority of its own. */
-static void give_way(const struct daemon_opts *opts)
-{
-	id_t self = (id_t)gettid();
-
-	if (opts->shards == 0 || !opts->scheduling)
-		return;
-	errno = 0;
-	if (setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICER) != 0)
-		PL_LOG(PL_LOG_WARN, "api.priority", pl_log_int("errno", errno));
-}
-
 static void *thread_main(void *ctx)
 {
 	struct api_thread *api = ctx;
 	int rc;
 
-	give_way(api->opts);
 	(void)uv_run(&api->loop, UV_RUN_DEFAULT);
 	rc = uv_loop_close(&api->loop);
 	PL_ASSERT(rc == 0);
