@@ -5,8 +5,8 @@
  *
  * Invariants:
  *  - Adding never waits for the disk. What finds no room in the queue is dropped and counted,
- *    and the next line that finds room is preceded by one that says how many there were; so
- *    it is with lines that could not be written.
+ *    and the next line that finds room is preceded by one that says how many there were;
+ *    the same holds for lines that could not be written.
  *  - A line is whole in one file. A file is at most file_bytes and one line large.
  *  - Closing writes all that was added.
  */

@@ -8,7 +8,7 @@
  *
  * A plain value; spans are borrowed. namespace is empty for objects of the cluster's scope
  * and for all namespaces. cluster is the one that the object belongs to, where that is known:
- * of a node by its name, of a pod by its state, of a binding by its target.
+ * a node's name tells it, a pod's state, a binding's target.
  */
 #ifndef COORD_ACCESS_BASE_ATTRIBUTES_H
 #define COORD_ACCESS_BASE_ATTRIBUTES_H

@@ -202,7 +202,7 @@ static void turn_end(struct flow *flow, struct flow_user *user)
 }
 
 /* The user's first request, if the round gives enough for it. A user whose turn begins gets
- * its quantum; what is left of it stays for the next round. */
+ * a quantum; the rest of a quantum stays for the next round. */
 static struct flow_item *turn_take(struct flow *flow, struct flow_user *user)
 {
 	struct flow_item *item = PL_LIST_ITEM(user->queue.next, struct flow_item, link);

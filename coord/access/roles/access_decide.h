@@ -4,9 +4,9 @@
  *
  *	not authenticated --> no
  *	in system:masters --> yes
- *	what every user may (discovery, questions about oneself) --> yes
+ *	what every user may (discovery, reviews of the sender) --> yes
  *	a binding of its user or of one of its groups that reaches there, and whose role gives
- *	it --> yes
+ *	what is asked --> yes
  *	else no
  *
  * There are no refusals to be written, so the order of bindings means nothing.
@@ -41,8 +41,8 @@ bool access_is_connector(const struct access_document *document,
 const char *access_grant_text(const struct access_document *document,
                               const struct access_grant *grant, struct pl_arena *arena);
 
-/* Calls each with all rules that the identity has in the namespace (empty: everywhere), those
- * of included roles, too. binding NULL: not by a binding. */
+/* Calls each with all rules that the identity has in the namespace (empty: everywhere), with
+ * the rules of included roles. binding NULL: not by a binding. */
 typedef void access_rule_fn(void *ctx, const struct access_rule *rule,
                             const struct access_binding *binding);
 void access_rules_of(const struct access_document *document,

@@ -1,6 +1,6 @@
 /*
- * The configuration "access": which users and groups have which role, where; and how much
- * of the API's time each user gets.
+ * The configuration "access": which users and groups have which role, where; and the
+ * limits within which users take turns at the API.
  *
  *	{"bindings":[{"role":"editor","users":["ann"],"groups":["team-a"],
  *	              "namespaces":["a"]},

@@ -47,8 +47,8 @@ const char *access_role_text(enum access_role role);
 /* False: there is no such role. */
 bool access_role_parse(struct pl_span text, enum access_role *out);
 
-/* The rules of a role itself, without those of the roles that it includes; ends with one
- * whose verbs are NULL. */
+/* The rules of a role itself, without those of the roles that it includes; the last
+ * row has no verbs (NULL) and ends the table. */
 const struct access_rule *access_role_rules(enum access_role role);
 /* The role that the role includes, ACCESS_ROLE_COUNT: none. */
 enum access_role access_role_includes(enum access_role role);
